@@ -14,7 +14,15 @@ import numpy as np
 from scipy import special
 
 from olbench.analysis.published import OVERALL, Claim, Paper, Reported, Statement, standard_error
-from olbench.analysis.stats import LEVEL, PairedTest, derangements, mean_ranks, resampled_t, wilcoxon
+from olbench.analysis.stats import (
+    LEVEL,
+    PairedTest,
+    derangements,
+    mean_ranks,
+    merge_ties,
+    resampled_t,
+    wilcoxon,
+)
 from olbench.analysis.verdicts import VERDICTS, Attempt, Judgement
 from olbench.errors import count
 from olbench.protocols import get_protocol
@@ -255,12 +263,12 @@ def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity
         return resampled_t(first, second, max(found[one][0].overlap, found[other][0].overlap))
 
     spreads = {name: mean_and_deviation(values) for name, (_, values) in found.items()}
+    means = merge_ties(np.array([mean for mean, _ in spreads.values()])).tolist()
     trials = {name: values.size for name, (_, values) in found.items() if values.size > 1}
     left_out = {row: attempt.choose(dataset, row).reason for row in map(_row, found)}
     return Numbers(
         quantity,
-        # Equal counts in another order of summing are equal means.
-        {name: round(mean, 12) for name, (mean, _) in spreads.items()},
+        dict(zip(spreads, means, strict=True)),
         lambda one, other: compare(one, other).p,
         quantity.digits,
         deviations={name: spreads[name][1] for name in trials},
@@ -339,7 +347,7 @@ def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighe
     }
 
     def test(one: str, other: str) -> float:
-        return wilcoxon(np.array([row[one] - row[other] for row in losses.values()]))[0]
+        return wilcoxon(*np.array([[row[one], row[other]] for row in losses.values()]).T)[0]
 
     ranks = Numbers(RANK, mean_ranks(losses, ties="min"), test, RANK.digits)
     evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*statement.names)}"

@@ -25,7 +25,7 @@ LEVEL = 0.05
 POWER = 0.8
 #: At or above this many discordant pairs, McNemar's test is approximated.
 FEW_DISCORDANT = 25
-#: Means of counts carry rounding errors of about 1e-16; relative differences below this are noise.
+#: Means of counts carry rounding errors of about 1e-16; relative differences up to this are noise.
 _ROUNDING = 1e-12
 #: Up to this many distinct resamples, a bootstrap sorts those instead of all.
 _FEW_RESAMPLES = 500
@@ -141,7 +141,7 @@ def not_worse(values: Mapping[str, Floats], better: str = "lower", overlap: floa
     return {best} | tied | tested
 
 
-def _orient(values: Mapping[str, Floats], better: str) -> dict[str, Floats]:
+def _orient(values: Mapping[str, Any], better: str) -> dict[str, Any]:
     return {label: -array if better == "higher" else array for label, array in values.items()}
 
 
@@ -229,7 +229,7 @@ def array_for(quantity: Quantity) -> str:
 def compare_streams(
     quantity: Quantity, values: Mapping[str, float], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[str, list[Difference]]:
-    best = min(values, key=lambda label: (np.isnan(values[label]), quantity.loss(values[label])))
+    best = min(values, key=lambda label: quantity.loss(values[label]))
     found = []
     for label in values:
         if label == best:
@@ -298,8 +298,8 @@ def against_control(
     z = [(ranks[label] - ranks[control]) / math.sqrt(k * (k + 1) / (6 * n)) for label in rivals]
     p = [float(2 * special.ndtr(-abs(each))) for each in z]
     columns = dict(zip(labels, table.T, strict=True))
-    apart = np.array([_paired_differences(columns[label], columns[control]) for label in rivals])
-    posteriors = [None] * len(rivals) if rope is None else bayesian_signed_rank(apart, rope)
+    own, losses = columns[control], np.array([columns[label] for label in rivals])
+    posteriors = [None] * len(rivals) if rope is None else bayesian_signed_rank(losses, own, rope)
     return Control(
         control,
         rope,
@@ -311,24 +311,29 @@ def against_control(
 
 
 def bayesian_signed_rank(
-    differences: Floats, rope: float, samples: int = 10_000, seed: int = 0
+    losses: Floats, control: Floats, rope: float, samples: int = 10_000, seed: int = 0
 ) -> list[Posterior]:
-    """Benavoli, Corani, Demšar and Zaffalon, JMLR 18(77), 2017, as in baycomp: a Dirichlet process.
+    """Compare each row of losses with the control; both have one loss per data set.
+
+    Benavoli, Corani, Demšar and Zaffalon, JMLR 18(77), 2017, as in baycomp: a Dirichlet process.
 
     The prior is one pseudo-observation at zero. A sample of weights gives a probability that the mean of two
     observations is below -rope, in between, or above rope (on the border, half); the posterior is how often
     each of the three is the largest, ties shared. All rows use the same samples.
     """
-    rows, n = differences.shape
-    observed = np.concatenate([np.zeros((rows, 1)), differences], axis=1)
+    rows, n = losses.shape
+    observed, scale = (np.pad(each, ((0, 0), (1, 0))) for each in _subtract(losses, control))
     one, other = np.triu_indices(n + 1)
     sums = observed[:, one] + observed[:, other]
-    scale = 2 * max(float(np.abs(differences).max(initial=0)), rope)
+    noise = _ROUNDING * np.maximum(scale[:, one], scale[:, other])
     # Every pair of two observations is drawn in both orders.
     orders = np.where(one == other, 1.0, 2.0)
-    below, above = (
-        (orders * np.heaviside(_drop_noise(sign * sums - 2 * rope, scale), 0.5)).T for sign in (-1, 1)
-    )
+
+    def weigh_beyond(signed: Floats) -> Floats:
+        beyond = signed - 2 * rope
+        return np.asarray((orders * np.where(np.abs(beyond) <= noise, 0.5, beyond > 0)).T)
+
+    below, above = weigh_beyond(-sums), weigh_beyond(sums)
     generator = np.random.default_rng(seed)
     strengths = np.array([PRIOR, *[1.0] * n])
     wins = np.zeros((3, rows))
@@ -372,8 +377,7 @@ def _find_losses(means: Mapping[str, Mapping[str, float]], better: str) -> Losse
     labels = tuple(dict.fromkeys(label for row in means.values() for label in row))
     datasets = tuple(name for name, row in means.items() if is_complete(row, labels))
     table = np.array([[means[name][label] for label in labels] for name in datasets], np.float64)
-    scale = float(np.abs(table).max(initial=0))
-    return _drop_noise(-table if better == "higher" else table, scale), datasets, labels
+    return merge_ties(-table if better == "higher" else table), datasets, labels
 
 
 def _average_ranks(table: Floats, labels: tuple[str, ...], ties: str = "average") -> dict[str, float]:
@@ -429,12 +433,13 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(each) for each in adjusted]
 
 
-def wilcoxon(differences: Floats) -> tuple[float, int]:
+def wilcoxon(first: Floats, second: Floats) -> tuple[float, int]:
     """Return the exact two-sided p-value of the signed-rank test, and how many differences are not zero.
 
     Zeros are dropped, as Wilcoxon did; ties share their average rank (ranks are doubled to make them whole).
     """
-    return _test_signed_ranks(differences, _rank(np.abs(differences)))
+    apart = _subtract_ties(first, second)
+    return _test_signed_ranks(apart, _rank(np.abs(apart)))
 
 
 def _test_signed_ranks(differences: Floats, ranks: Floats) -> tuple[float, int]:
@@ -524,9 +529,48 @@ def _best(rates: Mapping[str, Floats]) -> str:
 
 def _paired_differences(first: Floats, second: Floats) -> Floats:
     shared = ~(np.isnan(first) | np.isnan(second))
-    first, second = first[shared], second[shared]
-    scale = max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
-    return _drop_noise(first - second, float(scale))
+    return _subtract_ties(first[shared], second[shared])
+
+
+def _subtract_ties(first: Floats, second: Floats) -> Floats:
+    """Return the differences along the last axis, without the rounding noise between those of one size."""
+    apart, scale = _subtract(first, second)
+    return np.copysign(merge_ties(np.abs(apart), scale), apart)
+
+
+def _subtract(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return the differences, 0 for ties, and the larger number of each, which bounds its rounding noise."""
+    apart, scale = first - second, np.maximum(np.abs(first), np.abs(second))
+    differ = np.abs(apart) > _ROUNDING * scale
+    return np.where(differ, apart, 0.0), np.where(differ, scale, 0.0)
+
+
+def find_best(means: Mapping[str, float], better: str) -> list[str]:
+    """Return the algorithms with the best mean on a data set: several if they tie, none if all are NaN."""
+    losses = merge_ties(np.array(list(_orient(means, better).values()), np.float64))
+    return [label for label, loss in zip(means, losses, strict=True) if loss == np.fmin.reduce(losses)]
+
+
+def merge_ties(values: Floats, scale: Floats | None = None) -> Floats:
+    """Return values of which those that differ only by rounding noise, along the last axis, are equal.
+
+    Noise is relative to the larger of two neighbours or, if given, to their `scale`: the data set with the
+    largest losses does not decide what a tie is on the others.
+
+    >>> merge_ties(np.array([[0.1 + 0.2, 0.3, 0.4], [7e17, 2e5, 1e5]])).tolist()
+    [[0.3, 0.3, 0.4], [7e+17, 200000.0, 100000.0]]
+    """
+    if not values.size:
+        return values
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    scale = np.take_along_axis(np.abs(values) if scale is None else scale, order, axis=-1)
+    differ = ~(np.diff(ordered) <= _ROUNDING * np.maximum(scale[..., 1:], scale[..., :-1]))
+    first = np.zeros(values.shape, np.int64)
+    first[..., 1:] = np.maximum.accumulate(np.where(differ, np.arange(1, values.shape[-1]), 0), axis=-1)
+    merged = np.empty_like(values)
+    np.put_along_axis(merged, order, np.take_along_axis(ordered, first, axis=-1), axis=-1)
+    return merged
 
 
 def _difference(label: str, one: Floats, best: Floats, resamples: int, overlap: float) -> Difference:
@@ -578,12 +622,6 @@ def is_complete(row: Mapping[str, float], labels: Iterable[str]) -> bool:
     return all(not math.isnan(row.get(label, math.nan)) for label in labels)
 
 
-def _drop_noise(values: Floats, scale: float) -> Floats:
-    """Return the values without rounding noise, so that equal means are exactly equal."""
-    unit = _ROUNDING * (scale or 1.0)
-    return np.asarray(np.round(values / unit) * unit, np.float64)
-
-
 def _friedman(table: Floats) -> tuple[float, float]:
     if not np.ptp(table, axis=1).any():
         return 0.0, 1.0
@@ -604,7 +642,7 @@ def _iman_davenport(chi2: float, n: int, k: int) -> tuple[float, float]:
 
 def _pairs(table: Floats, labels: tuple[str, ...]) -> tuple[PairTest, ...]:
     couples = list(combinations(range(len(labels)), 2))
-    apart = np.array([_paired_differences(table[:, i], table[:, j]) for i, j in couples])
+    apart = _subtract_ties(*table.T[np.transpose(couples)])
     tested = list(map(_test_signed_ranks, apart, _rank(np.abs(apart))))
     adjusted = holm([p for p, _ in tested])
     return tuple(

@@ -14,7 +14,7 @@ from olbench import errors
 from olbench.algorithms.definition import Definition, get_definition
 from olbench.analysis.published import Paper, Reported, Requirements, RowSpec, standard_error
 from olbench.analysis.results import Entry, Floats, Results
-from olbench.analysis.stats import kendall_tau
+from olbench.analysis.stats import kendall_tau, merge_ties
 from olbench.data.catalog import catalog
 from olbench.errors import UserError, plural, short
 from olbench.protocols import get_protocol
@@ -301,7 +301,8 @@ def taus(attempt: Attempt) -> dict[str, float]:
         entry, reason, _ = attempt.choose(number.dataset, number.row)
         if entry and not reason:
             means.setdefault(number.dataset, []).append((entry.mean(quantity), number.mean))
-    found = {name: kendall_tau(*zip(*pairs, strict=True)) for name, pairs in means.items() if len(pairs) > 1}
+    columns = {name: np.array(pairs).T for name, pairs in means.items() if len(pairs) > 1}
+    found = {name: kendall_tau(merge_ties(ours), theirs) for name, (ours, theirs) in columns.items()}
     return {name: tau for name, tau in found.items() if not math.isnan(tau)}
 
 

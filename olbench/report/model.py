@@ -134,9 +134,7 @@ class Report:
         """On how many data sets an algorithm has the best mean; equal means all count."""
         found = Counter[str]()
         for row in self.means.values():
-            losses = {label: float(self.headline.loss(mean)) for label, mean in row.items()}
-            least = np.nanmin([*losses.values(), np.inf])
-            found.update(label for label, loss in losses.items() if loss == least)
+            found.update(stats.find_best(row, self.headline.better))
         return found
 
     @property

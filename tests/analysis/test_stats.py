@@ -152,7 +152,7 @@ def test_holms_procedure_is_closed_testing(p):
 def test_wilcoxon_is_exact_with_ties_and_zeros(differences):
     """By definition: the share of all signs whose smaller rank sum is at most the one seen."""
     apart = np.array([each for each in differences if each], float)
-    p, untied = stats.wilcoxon(np.array(differences, float))
+    p, untied = stats.wilcoxon(np.array(differences, float), np.zeros(len(differences)))
     assert untied == apart.size
     if not apart.size:
         assert p == 1
@@ -208,10 +208,33 @@ def test_equal_algorithms_and_those_equal_but_for_rounding_are_tied():
     assert found.ranks == {"a0": 1.5, "a1": 1.5, "a2": 3.0}
 
 
+def test_a_data_set_with_huge_losses_makes_no_ties_on_the_others():
+    rates = np.array([[0.1, 0.2, 0.3, 0.4]] * 5 + [[7e17, 7.1e17, 7.2e17, 7.3e17]])
+    found = stats.across(table_of(rates))
+    assert found.ranks == {"a0": 1, "a1": 2, "a2": 3, "a3": 4}
+    assert found.statistic == pytest.approx(18)
+
+
+def test_whole_percents_tie_across_data_sets():
+    """0.30 - 0.25 and 0.15 - 0.10 are not the same double, but the same difference."""
+    rates = np.array([[0.30, 0.25, 0], [0.15, 0.10, 0], [0.93, 0.98, 0], [0.07, 0.02, 0], [0.5, 0.4, 0]])
+    [pair, *_] = stats.across(table_of(rates)).pairs
+    assert pair.p == 2 * 5 / 32  # the rank of the only negative difference is 2.5, as of three others
+
+
+def test_a_difference_on_the_border_of_the_rope_is_half_in_it():
+    percents = np.array([[15, 16, 29], [7, 8, 23], [5, 6, 24], [35, 36, 45], [17, 18, 27], [13, 14, 32.0]])
+    rates, exact = (
+        stats.against_control(table_of(values), control="a0", rope=rope).tests[0].posterior
+        for values, rope in ((percents / 100, 0.01), (percents, 1))
+    )
+    assert rates == exact
+
+
 def test_wilcoxon_stays_in_the_range_of_doubles_on_many_data_sets():
     signed = np.arange(1.0, 1501.0) * np.where(np.arange(1500) % 20 < 11, 1, -1)
     expected = reference.wilcoxon(signed, method="asymptotic").pvalue
-    assert stats.wilcoxon(signed)[0] == pytest.approx(expected, rel=0.01)
+    assert stats.wilcoxon(signed, np.zeros(1500))[0] == pytest.approx(expected, rel=0.01)
 
 
 def test_wilcoxon_across_data_sets_ranks_the_plain_differences():
@@ -323,9 +346,9 @@ BAYCOMP = [
 
 @for_each(("differences", "rope", "expected"), BAYCOMP)
 def test_the_posterior_of_the_signed_rank_test_is_baycomps(differences, rope, expected):
-    [found] = stats.bayesian_signed_rank(np.array([differences]), rope, samples=100_000)
+    [found] = stats.bayesian_signed_rank(np.array([differences]), np.zeros(len(differences)), rope, 100_000)
     assert (found.left, found.rope, found.right) == pytest.approx(expected, abs=0.004)
-    [none] = stats.bayesian_signed_rank(np.zeros((1, 5)), rope)
+    [none] = stats.bayesian_signed_rank(np.zeros((1, 5)), np.zeros(5), rope)
     assert none == (stats.Posterior(0, 1, 0) if rope else stats.Posterior(0.5, 0, 0.5))
 
 

@@ -194,9 +194,8 @@ def make_leaderboard(report: Report, quantity: Quantity) -> Table:
         tied = {control.label, *(test.label for test in control.tests if not test.significant)}
     wins, among_best = Counter[str](), Counter[str]()
     for name, best in results.best_by(quantity).items():
-        losses = {each.label: quantity.loss(each.mean(quantity)) for each in contestants[name]}
-        least = min((loss for loss in losses.values() if not math.isnan(loss)), default=math.nan)
-        wins.update(label for label, loss in losses.items() if loss == least)
+        means = {each.label: each.mean(quantity) for each in contestants[name]}
+        wins.update(stats.find_best(means, quantity.better))
         among_best.update(best)
     rows = []
     for label, id in {each.label: each.algorithm for own in contestants.values() for each in own}.items():
