@@ -1,0 +1,296 @@
+"""Random tables of results through every statistic, compared with fractions, enumerations and SciPy.
+
+Every value is a whole number of units of its data set, so that means, ties and borders are known exactly.
+"""
+
+import math
+import warnings
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as reference
+
+from olbench.analysis import stats
+from olbench.analysis.comparison import ALIKE, BETTER, UNTESTED, WORSE, ComparedRuns
+from olbench.data.catalog import catalog
+from olbench.report.model import Report
+from olbench.report.tables.summary import in_words
+from tests.report import made
+
+LONG = settings.get_current_profile_name() == "long"
+DATASETS = tuple(catalog())
+#: By measure, the sizes of a unit: whole percents mostly, and losses that differ by many orders.
+UNITS = {
+    "mistake_rate": [Fraction(1, 100)] * 3 + [Fraction(1, 1243)],
+    "auc": [Fraction(1, 100)] * 3 + [Fraction(1, 720)],
+    "hinge_loss": [Fraction(1, 100)] * 4 + [Fraction(7 * 10**15), Fraction(1, 10**9)],
+}
+ROPE = Fraction(1, 100)
+
+
+@dataclass
+class Cell:
+    """An algorithm on a data set: a fraction per finished trial, None where the measure is undefined."""
+
+    planned: int
+    values: dict = field(default_factory=dict)
+
+    @property
+    def mean(self):
+        if not self.values or None in self.values.values():
+            return None
+        return sum(self.values.values()) / len(self.values)
+
+
+@dataclass
+class Study:
+    measure: str
+    cells: dict
+
+    @property
+    def datasets(self):
+        return list(dict.fromkeys(dataset for dataset, _ in self.cells))
+
+    @property
+    def sign(self):
+        return -1 if self.measure == "auc" else 1
+
+    def losses(self, dataset):
+        """Return the mean by label, lower is better; None where it is undefined."""
+        own = {label: cell.mean for (name, label), cell in self.cells.items() if name == dataset}
+        return {label: None if mean is None else self.sign * mean for label, mean in own.items()}
+
+    def results(self):
+        entries = [self.entry(*key, cell) for key, cell in self.cells.items()]
+        found = made.results(entries)
+        return replace(found, run=replace(found.run, config={**found.run.config, "measures": [self.measure]}))
+
+    def entry(self, dataset, label, cell):
+        n, size = self.cells[dataset, label].planned, len(cell.values)
+        values = np.array([math.nan if each is None else float(each) for each in cell.values.values()])
+        # Updates that differ by algorithm: equal ones would be ranked once.
+        entry = made.entry(dataset, "pa", values, np.full(size, 100 + int(label[1:])), label=label, planned=n)
+        columns = {**entry.columns, "number": np.array([*cell.values], np.int64), self.measure: values}
+        if self.measure == "mistake_rate":
+            whole = [math.nan if each is None else each.numerator for each in cell.values.values()]
+            total = [1 if each is None else each.denominator for each in cell.values.values()]
+            columns |= {"mistakes": np.array(whole, float), "n": np.array(total)}
+        return replace(entry, columns=columns)
+
+
+def draw_study(random):
+    measure = str(random.choice([*UNITS]))
+    algorithms, permutations = int(random.integers(2, 7)), int(random.choice([1, 2, 3, 5, 10, 30]))
+    lacking, undefined = (float(random.choice([0, 0, 0, 0.05])) for _ in range(2))
+    cells = {}
+    for dataset in DATASETS[: random.choice([1, 2, 3, 5, 6, 8, 12, 20])]:
+        unit, width = UNITS[measure][random.integers(len(UNITS[measure]))], int(random.choice([2, 5, 40]))
+        level = int(random.integers(0, 50))
+        for place in range(algorithms):
+            counts = level + random.integers(0, width, permutations)
+            if not random.integers(3):  # constant, perhaps with equals
+                counts[:] = counts[0]
+            values = {number: int(each) * unit for number, each in enumerate(counts)}
+            if random.random() < lacking:
+                kept = random.permutation(permutations)[: random.integers(permutations)]
+                values = {number: values[number] for number in sorted(kept.tolist())}
+            if random.random() < undefined:
+                values |= {number: None for number in values if random.integers(2)}
+            cells[dataset, f"a{place}"] = Cell(permutations, values)
+    return Study(measure, cells)
+
+
+def codes(values):
+    """Return the places of fractions among their distinct values: floats that tie exactly if they do."""
+    known = sorted(set(values))
+    return [known.index(each) for each in values]
+
+
+def holm(p):
+    adjusted, least = [0.0] * len(p), 0.0
+    for passed, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        least = adjusted[place] = max(least, min(1.0, (len(p) - passed) * p[place]))
+    return adjusted
+
+
+def wilcoxon(differences):
+    """Return the share of all signs whose smaller rank sum is at most the one seen."""
+    apart = [each for each in differences if each]
+    doubled = [round(2 * each) for each in reference.rankdata(codes([abs(each) for each in apart]))]
+    sums = {0: 1}
+    for rank in doubled:
+        moved = {total + rank: times for total, times in sums.items()}
+        sums = {each: sums.get(each, 0) + moved.get(each, 0) for each in {*sums, *moved}}
+    positive = sum(rank for rank, each in zip(doubled, apart, strict=True) if each > 0)
+    seen = min(positive, sum(doubled) - positive)
+    below = sum(times for total, times in sums.items() if total <= seen)
+    return min(1.0, float(Fraction(2 * below, 2 ** len(doubled))))
+
+
+def posterior(differences):
+    """Return how often each region has the largest share, with the borders of the rope half in each."""
+    observed = [Fraction(0), *differences]
+    weights = np.random.default_rng(0).dirichlet([0.5, *[1.0] * len(differences)], 10_000)
+    shares = []
+    for sign in (-1, 1):
+        beyond = [[sign * (one + other) - 2 * ROPE for other in observed] for one in observed]
+        half = [[0.5 if each == 0 else float(each > 0) for each in row] for row in beyond]
+        shares.append(np.einsum("si,ij,sj->s", weights, half, weights))
+    masses = np.array([shares[0], 1 - shares[0] - shares[1], shares[1]])
+    return np.bincount(masses.argmax(axis=0), minlength=3) / weights.shape[0]
+
+
+def paired(one, other):
+    """Return the exact differences over the trials in which both are defined, and p of the paired t-test."""
+    shared = [number for number in one if one[number] is not None and other.get(number) is not None]
+    apart = [one[number] - other[number] for number in shared]
+    if len(apart) < 2:
+        return apart, math.nan
+    if len(set(apart)) == 1:
+        return apart, float(apart[0] == 0)
+    scale = max(map(abs, apart))
+    return apart, reference.ttest_1samp([float(each / scale) for each in apart], 0).pvalue
+
+
+def about(value):
+    return pytest.approx(value, rel=1e-7, abs=1e-9, nan_ok=True)
+
+
+def check_means(study, report):
+    for dataset in study.datasets:
+        for label, loss in study.losses(dataset).items():
+            found = report.means.get(dataset, {}).get(label, math.nan)
+            assert found == pytest.approx(math.nan if loss is None else float(study.sign * loss), nan_ok=True)
+
+
+def check_across(study, report):
+    present = dict.fromkeys(label for (_, label), cell in study.cells.items() if cell.values)
+    means = {
+        dataset: {label: study.losses(dataset)[label] for label in present} for dataset in study.datasets
+    }
+    complete = {name: row for name, row in means.items() if row and None not in row.values()}
+    table = [list(row.values()) for row in complete.values()]
+    ranks = [reference.rankdata(codes(row)) for row in table]
+    assert report.ranks == about(dict(zip(present, np.mean(ranks, axis=0), strict=True)) if ranks else {})
+    found, n, k = report.across, len(table), len(present)
+    assert isinstance(found, str) == (k < 3 or n < 3)
+    if isinstance(found, str):
+        return
+    assert found.datasets == tuple(complete)
+    if any(len(set(row)) > 1 for row in table):
+        expected = reference.friedmanchisquare(*np.transpose(ranks))
+        assert (found.statistic, found.p) == about((expected.statistic, expected.pvalue))
+    else:
+        assert (found.statistic, found.p) == (0, 1)
+    couples = list(combinations(range(k), 2))
+    p = [wilcoxon([row[i] - row[j] for row in table]) for i, j in couples]
+    assert [pair.p for pair in found.pairs] == about(p)
+    assert [pair.adjusted for pair in found.pairs] == about(holm(p))
+    control = report.against_best
+    assert isinstance(control, str) == (n < 5)
+    if not isinstance(control, str) and control.rope is not None:
+        names = list(present)
+        own = names.index(control.label)
+        for test in control.tests:
+            expected = posterior([row[names.index(test.label)] - row[own] for row in table])
+            assert tuple(vars(test.posterior).values()) == pytest.approx(tuple(expected), abs=0.002)
+
+
+def check_best(study, report):
+    results = report.results
+    wins = dict.fromkeys({label for _, label in study.cells}, 0)
+    for dataset in study.datasets:
+        losses = {label: loss for label, loss in study.losses(dataset).items() if loss is not None}
+        stars = results.best[dataset]
+        assert stars <= losses.keys()
+        if not losses:
+            assert dataset not in results.within
+            continue
+        least = min(losses.values())
+        first = [label for label, loss in losses.items() if loss == least]
+        for label in first:
+            wins[label] += 1
+        if dataset not in results.within:
+            assert stars == {*losses}
+            continue
+        best, differences = results.within[dataset]
+        assert best in first
+        assert {each.label for each in differences} == losses.keys() - {best}
+        p = []
+        for each in differences:
+            one, other = (study.cells[dataset, label].values for label in (each.label, best))
+            apart, chance = paired(one, other)
+            signs = [study.sign * difference for difference in apart]
+            counted = [sum(map(test, signs)) for test in (lambda d: d < 0, lambda d: d == 0, lambda d: d > 0)]
+            assert [each.wins, each.ties, each.losses] == counted
+            mean = sum(apart) / len(apart) if apart else math.nan
+            assert each.mean == pytest.approx(float(mean), rel=1e-7, nan_ok=True)
+            assert each.p == about(chance)
+            p.append(chance)
+            alike = not any(apart) if len(apart) == 1 else chance >= stats.LEVEL or sum(signs) <= 0
+            assert (each.label in stars) == bool(apart and alike) or abs(chance - stats.LEVEL) < 1e-9
+        known = [place for place, each in enumerate(p) if not math.isnan(each)]
+        assert [differences[place].adjusted for place in known] == about(holm([p[i] for i in known]))
+    tested = [each for _, found in results.within.values() for each in found if not math.isnan(each.p)]
+    assert "t-test" not in (in_words(report) or "") or tested
+    assert {label: report.wins[label] for label in wins} == wins
+    for best, others in report.winners:
+        assert study.losses(best.dataset)[best.label] == min(
+            loss for loss in study.losses(best.dataset).values() if loss is not None
+        )
+        assert {best.label, *others} >= results.best[best.dataset]
+
+
+def check_comparison(study, random):
+    """Compare with a run of other results, which has fewer permutations."""
+    after = Study(study.measure, {})
+    for key, cell in study.cells.items():
+        planned = int(random.integers(1, cell.planned + 1))
+        moved = {
+            number: each and each * int(random.integers(1, 3))
+            for number, each in cell.values.items()
+            if number < planned
+        }
+        after.cells[key] = Cell(planned, moved)
+    runs = [study.results(), after.results()]
+    compared = ComparedRuns(runs)
+    if not any(cell.values for cell in after.cells.values()):
+        return
+    name = study.measure
+    for (dataset, label), [change] in compared.changes[name].items():
+        one, other = (each.cells[dataset, label] for each in (study, after))
+        if one.mean is None or other.mean is None:
+            assert (math.isnan(change.difference), change.outcome) == (True, UNTESTED)
+            continue
+        apart, p = paired(other.values, one.values)
+        assert change.difference == pytest.approx(float(sum(apart) / len(apart)), rel=1e-7)
+        assert (math.nan if change.p is None else change.p) == about(p)
+        is_better = study.sign * sum(apart) < 0
+        expected = UNTESTED if math.isnan(p) else ALIKE if p >= 0.05 else BETTER if is_better else WORSE
+        assert change.outcome == expected or abs(p - 0.05) < 1e-9
+
+
+def check_conclusions(seed):
+    random = np.random.default_rng(seed)
+    study = draw_study(random)
+    if not any(cell.values for cell in study.cells.values()):
+        return
+    with warnings.catch_warnings():
+        # SciPy warns of differences that are nearly equal; ours are exactly equal or far from it.
+        warnings.filterwarnings("ignore", message="Precision loss")
+        report = Report(study.results(), None)
+        check_means(study, report)
+        check_across(study, report)
+        check_best(study, report)
+        check_comparison(study, random)
+
+
+@settings(max_examples=5000 if LONG else 200)
+@given(st.integers(0, 2**32 - 1))
+def test_conclusions_are_those_of_exact_arithmetic(seed):
+    check_conclusions(seed)
