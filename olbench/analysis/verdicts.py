@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -57,18 +57,10 @@ class Attempt:
         return cache(self._choose)
 
     def _choose(self, dataset: str, row: str) -> Choice:
-        results, paper = self.results, self.paper
-        spec = paper.row_spec(row)
-        usually = {key.name: key.default for key in results.protocol.experiment.entry_keys}
-        wanted = {**usually, **paper.requires.options, **spec.options}
+        results, spec = self.results, self.paper.row_spec(row)
         usual = getattr(_find_definition(spec.id), "form", Definition.form)
         candidates = [
-            (
-                _find_variant({**usually, **entry.setting, **entry.options, **entry.spec.settings}, wanted)
-                or _find_other_search(entry, results.tuning_of(entry), paper.requires, row, spec),
-                entry.options.get("form", usual) != usual,
-                entry,
-            )
+            (self._find_variant(entry, row, spec), entry.options.get("form", usual) != usual, entry)
             for entry in results.entries_of(dataset, spec.id)
             if spec.name in ("", entry.label)
             # Another of several rows of the same algorithm, such as another projection.
@@ -77,21 +69,33 @@ class Attempt:
         if not candidates:
             asked = any(spec.name == dataset for spec in results.config.datasets)
             absent = "not run" if dataset in results.datasets else SKIPPED if asked else ABSENT
-            return Choice(None, paper.unavailable.get(dataset) or absent)
+            return Choice(None, self.paper.unavailable.get(dataset) or absent)
         variant, _, entry = min(candidates, key=lambda each: (each[0] != "", each[1]))
-        ours, theirs, settings = results.config.protocol, paper.protocol, paper.requires.settings
-        reason = (
-            (f"its protocol is {ours}, the paper's is {theirs}" if ours != theirs else "")
-            or variant
-            or self._check_data(dataset)
-            or _find_variant({**dict.fromkeys(settings), **results.protocol.experiment.own}, settings)
-            or _check_trials(entry, paper.of(dataset, row).values())
-        )
+        reason = next(filter(None, self._find_objections(entry, variant, row)), "")
         if reason or not entry.flagged:
             return Choice(entry, reason)
         # What comes after a breakdown is a matter of rounding, and no number of the algorithm.
         reason = f"{entry.flagged} of {entry.done} trials break down numerically"
         return Choice(entry, reason, entry.drop_flagged() if 2 * entry.flagged <= entry.done else None)
+
+    def _find_variant(self, entry: Entry, row: str, spec: RowSpec) -> str:
+        """Return how the algorithm of an entry or its tuning differs from the paper's, or an empty text."""
+        results, requires = self.results, self.paper.requires
+        defaults = {key.name: key.default for key in results.protocol.experiment.entry_keys}
+        ours = {**defaults, **entry.setting, **entry.options, **entry.spec.settings}
+        return _find_variant(ours, {**defaults, **requires.options, **spec.options}) or _find_other_search(
+            entry, results.tuning_of(entry), requires, row, spec
+        )
+
+    def _find_objections(self, entry: Entry, variant: str, row: str) -> Iterator[str]:
+        """Yield why an entry cannot be compared, one text per check; it is empty if the check passes."""
+        results, paper = self.results, self.paper
+        ours, theirs, settings = results.config.protocol, paper.protocol, paper.requires.settings
+        yield f"its protocol is {ours}, the paper's is {theirs}" if ours != theirs else ""
+        yield variant
+        yield self._check_data(entry.dataset)
+        yield _find_variant({**dict.fromkeys(settings), **results.protocol.experiment.own}, settings)
+        yield _check_trials(entry, paper.of(entry.dataset, row).values())
 
     def quantity(self, name: str) -> Quantity:
         return find_quantity(get_protocol(self.paper.protocol), name)

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as reference
 
@@ -22,7 +22,6 @@ from olbench.report.model import Report
 from olbench.report.tables.summary import in_words
 from tests.report import made
 
-LONG = settings.get_current_profile_name() == "long"
 DATASETS = tuple(catalog())
 #: By measure, the sizes of a unit: whole percents mostly, and losses that differ by many orders.
 UNITS = {
@@ -290,7 +289,6 @@ def check_conclusions(seed):
         check_comparison(study, random)
 
 
-@settings(max_examples=5000 if LONG else 200)
 @given(st.integers(0, 2**32 - 1))
 def test_conclusions_are_those_of_exact_arithmetic(seed):
     check_conclusions(seed)
