@@ -6,6 +6,8 @@ from pathlib import Path
 
 #: A longer message only repeats the user's input, such as a key of a damaged file.
 LONGEST_MESSAGE = 1900
+#: Signs without a width that Persian, the scripts of India and emoji need within words.
+JOINERS = "\u200c\u200d"
 
 
 class UserError(ValueError):
@@ -71,9 +73,17 @@ def escape_controls(text: str) -> str:
     >>> escape_controls("no\nsuch file é")
     'no\\nsuch file é'
     """
+    if text.isprintable():
+        return text
     return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
+        each if each.isprintable() or each in JOINERS else each.encode("unicode_escape").decode("ascii")
+        for each in text
     )
+
+
+def escape_lines(text: str) -> str:
+    """Return a text with its line breaks, and without other control characters."""
+    return "\n".join(map(escape_controls, text.split("\n")))
 
 
 def show_name(name: str) -> str:

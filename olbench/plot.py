@@ -200,7 +200,7 @@ def table(results: "Results", name: str = "") -> "Table":
     """
     from olbench.protocols.definition import find_quantity
     from olbench.report.model import Report, find_paper_of
-    from olbench.report.tables import REGISTRY, find_table, table_names
+    from olbench.report.tables import REGISTRY, find_tables, table_names
     from olbench.report.tables.results import means_matrix
 
     report = Report(results, None)
@@ -209,7 +209,7 @@ def table(results: "Results", name: str = "") -> "Table":
     compared = Report(results, find_paper_of(results.folder, results.config))
     REGISTRY.load()
     if name in REGISTRY:
-        return find_table(compared, name)
+        return find_tables(compared, name)[0]
     try:
         return means_matrix(report, find_quantity(results.protocol, name))
     except UserError as error:

@@ -61,6 +61,16 @@ def test_the_paper_of_an_own_learner_is_read_without_its_file_and_a_lost_one_sto
         assert "of 3 update counts reproduced" in walk("report", run)
     assert re.search(r"shy +Timid AROW +– +– +–", walk("report", "results/mine", "--table", "algorithms"))
     assert '"mine2026"' in walk("summary", "--format", "json")
+    needs = PAPER.replace("id: mine2026", "id: mine2026\nrequires: {grid: declared}", 1)
+    (tmp_path / "paper.yaml").write_text(needs)
+    walk("bundle", "results/mine", "--output", "needs.olb")
+    forget_file(load_file("shy.py"))
+    reason = "Not comparable: its own grid is unknown; add its file with --plugin"
+    assert reason in " ".join(walk("report", "needs.olb").split())
+    walk("summary", "results/mine", "--plugin", "shy.py")
+    assert reason not in " ".join(walk("report", "results/mine").split())
+    forget_file(load_file("shy.py"))
+    assert reason not in " ".join(walk("report", "needs.olb", "--trust-plugins").split())
     (tmp_path / "paper.yaml").unlink()
     for words in (("summary", "--format", "json"), ("site", "results/mine", "--output", "site")):
         code, out, err = here(*words)

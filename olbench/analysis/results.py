@@ -16,7 +16,7 @@ from olbench.algorithms.spec import AlgorithmSpec
 from olbench.analysis.reading import read_columns
 from olbench.analysis.stats import LEVEL, Difference, array_for, compare_streams, not_worse, within
 from olbench.data.catalog import catalog
-from olbench.errors import UserError, count, find_names, suggest
+from olbench.errors import UserError, count, escape_controls, find_names, suggest
 from olbench.learners.start import count_state_bytes
 from olbench.learners.state import add_weights
 from olbench.memory import pause_collector
@@ -349,8 +349,8 @@ class Results:
 
     @property
     def missing(self) -> list[str]:
-        """One sentence per incomplete entry."""
-        return [entry.gap for entry in self.entries if entry.gap]
+        """One sentence per incomplete entry; errors of trials and names may have control characters."""
+        return [escape_controls(entry.gap) for entry in self.entries if entry.gap]
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per reported trial: data set, algorithm, number, and one column per quantity."""

@@ -86,6 +86,18 @@ def choose_run(name: Path) -> Path:
     return folder
 
 
+def load_code(plugins: Iterable[str], trusted: Iterable[Path]) -> None:
+    """Load the user's files of Python code, and trust the code in bundles."""
+    from olbench.algorithms import load_plugin
+    from olbench.records.container import trust
+    from olbench.records.shipped import find_run
+
+    for path in plugins:
+        load_plugin(path)
+    for folder in trusted:
+        trust(find_run(folder))
+
+
 @contextmanager
 def ignore_closed_output() -> Iterator[None]:
     """Continue when the reader of standard output is gone, as in `olbench run ... | head -1`."""

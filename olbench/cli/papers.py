@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olbench.cli.flags import COUNT, DRY_RUN, NO_TITLES, NUMBER, OUT, OUTPUT, PATH, experiment, format_flag
-from olbench.cli.output import deliver, exit_code, render, say, say_skipped, show_parts
+from olbench.cli.flags import (
+    COUNT,
+    DRY_RUN,
+    NO_TITLES,
+    NUMBER,
+    OUT,
+    OUTPUT,
+    PATH,
+    TRUST,
+    experiment,
+    format_flag,
+    plugin_flag,
+)
+from olbench.cli.output import deliver, exit_code, load_code, render, say, say_skipped, show_parts
 from olbench.errors import UserError, count, list_some
 
 if TYPE_CHECKING:
@@ -20,7 +32,11 @@ if TYPE_CHECKING:
 @click.argument("folders", metavar="[RUN]...", nargs=-1, type=PATH)
 @format_flag("text", "md", "json", "html")
 @OUTPUT
-def summary(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
+@plugin_flag("Python file with algorithms of a run.")
+@TRUST
+def summary(
+    folders: tuple[Path, ...], form: str, output: Path | None, plugins: tuple[str, ...], trust_plugins: bool
+) -> None:
     """Sum up the papers: how many of their numbers are reproduced, and how many of their claims hold.
 
     Without RUN, take the finished runs of papers that ship, and yours below results/. If two runs have the
@@ -33,9 +49,11 @@ def summary(folders: tuple[Path, ...], form: str, output: Path | None) -> None:
       olbench summary
       olbench summary results/scw/reference results/cw/reference
       olbench summary --format html --output papers.html
+      olbench summary results/mine --plugin mine.py
     """
     from olbench.report.summary import find_runs, reproductions, summary_document
 
+    load_code(plugins, folders if trust_plugins else ())
     found = reproductions(folders or find_runs(Path("results")))
     if not found:
         what = "run of a paper among these" if folders else "finished run of a paper below results/"

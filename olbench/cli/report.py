@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import FILE, NO_TITLES, OUTPUT, PATH, TRUST, choice_flag, names_flag, plugin_flag
-from olbench.cli.output import choose_run, deliver, render, render_parts, say, screen_size
+from olbench.cli.output import choose_run, deliver, load_code, render, render_parts, say, screen_size
 from olbench.errors import UserError, count
 from olbench.report.formats import OUTPUTS
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="Print every table, not just one screen.")
 @choice_flag("--format", OUTPUTS, "Write the full report in this format, by default text.", "form")
 @OUTPUT
-@click.option("--table", metavar="NAME", help="Write only this table, such as ranking, results or within.")
+@click.option(
+    "--table", metavar="NAME", help="Write only the tables of this name, such as ranking, results or within."
+)
 @names_flag("--measures", "measures, such as accuracy,f1,kappa,auc; the first determines the ranking.")
 @names_flag("--algorithms", "ids, titles or labels: compare only these algorithms.")
 @names_flag("--datasets", "data sets: compare only on these.")
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 )
 @click.option("--strict", type=FILE, help="Expected verdicts, a YAML file: exit with 1 if any differs.")
 @click.option("--write-expected", type=FILE, help="Write the verdicts of this report as such a file.")
-@plugin_flag("Python file with more tables.")
+@plugin_flag("Python file with algorithms of the run, or with more tables.")
 @TRUST
 def command(
     folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, table: str | None,
@@ -73,19 +75,15 @@ def command(
       olbench report results/before results/after
       olbench report results/scw --strict results/scw/expected.yaml
     """
-    from olbench.algorithms import load_plugin
     from olbench.analysis.claims import expected_text
     from olbench.analysis.results import load_results, newest
-    from olbench.records.container import is_bundle, trust
-    from olbench.records.shipped import find_run, is_shipped
+    from olbench.records.container import is_bundle
+    from olbench.records.shipped import is_shipped
     from olbench.report.comparison import comparison_document
     from olbench.report.document import report_document, table_document
     from olbench.report.model import make_report, select_rows
 
-    for path in plugins:
-        load_plugin(path)
-    for folder in folders if trust_plugins else ():
-        trust(find_run(folder))
+    load_code(plugins, folders if trust_plugins else ())
     names = {"measures": measures, "algorithms": algorithms, "datasets": datasets, "highlight": highlight}
     if len(folders) > 1:
         if any(names.values()) or table or figures or everything or strict or write_expected:

@@ -42,6 +42,8 @@ class Source:
         self.n, self.d = (int(size) for size in data.X.shape)
         #: The number of classes if every label is one; 0 for the labels -1 and +1.
         self.classes = int(np.max(data.y)) + 1 if spec.labels == "all" and self.n else 0
+        labels = {number: label for label, number in data.about.classes}
+        self.class_names = tuple(labels[k] for k in range(self.classes) if k in labels)
         entry = None if spec.path else catalog().get(spec.name)
         self.drifts = entry.drifts if entry else ()
         self.test_from = data.test_from

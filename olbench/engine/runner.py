@@ -280,7 +280,8 @@ def _plain(config: Experiment) -> Any:
 
 
 def describe_data(source: Source) -> DataFacts:
-    return DataFacts(source.fingerprint, source.n, source.d, source.majority, tuple(source.prepared))
+    prepared, classes = tuple(source.prepared), source.class_names
+    return DataFacts(source.fingerprint, source.n, source.d, source.majority, prepared, classes)
 
 
 def describe_cell(cell: Cell, known: Known) -> CellFacts:

@@ -248,9 +248,10 @@ class Verifier:
             # How it was prepared is told in words, which may change; the fingerprint covers it.
             if stated is not None:
                 majority = facts.majority if stated.majority is None else stated.majority
-                stated = replace(stated, prepared=facts.prepared, majority=majority)
+                classes = stated.classes or facts.classes
+                stated = replace(stated, prepared=facts.prepared, majority=majority, classes=classes)
             if stated != facts:
-                yield f"{name}: {run_file.NAME} states another fingerprint, size or majority"
+                yield f"{name}: {run_file.NAME} states another fingerprint, size, majority or classes"
         ids = {cell.algorithm for cell in self.run.file.cells}
         for name, id in dict.fromkeys((cell.label, cell.algorithm) for cell in self.run.file.cells):
             if name in ids - {id}:

@@ -215,11 +215,13 @@ def _algorithm(node: structs.Node, protocol: Protocol, tuning: Tuning, covarianc
     if not isinstance(node.value, dict):
         node = structs.Node({"id": node}, node.place, {"id": node.place})
     places = node.value
-    parameters: dict[str, str] = {}
+    parameters = {"label": "reports call an algorithm by its name; write name: ... instead of label"}
     with suppress(KeyError, UserError):
         id = structs.text(places["id"], "id")
         names = [each.name for each in get_definition(id).parameters]
-        parameters = {name: f"{name} is a parameter of {id}; write params: {{{name}: ...}}" for name in names}
+        parameters |= {
+            name: f"{name} is a parameter of {id}; write params: {{{name}: ...}}" for name in names
+        }
     checked = {"params": structs.mapping(structs.as_node), "grid": structs.as_node}
     keys = [replace(key, read=checked.get(key.name, key.read)) for key in structs.keys_of(AlgorithmSpec)]
     keys += [key for key in OPTION_KEYS if key.name not in parameters]

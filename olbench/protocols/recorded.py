@@ -130,6 +130,8 @@ class RecordedRun:
 
 def read_run(folder: Path) -> RecordedRun:
     run = RecordedRun(folder, run_file.read(folder))
+    if is_bundle(folder) and is_trusted(folder):
+        run.load_plugins()
     with run_file.refusal(folder):
         run.check_config()
     return run

@@ -44,6 +44,8 @@ class DataFacts:
     features: int
     majority: int | None = None
     prepared: tuple[str, ...] = ()
+    #: The labels of the classes by number, if every label is a class and the file names them.
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from olbench.errors import UserError, count, list_some
 from olbench.records.container import is_bundle
 from olbench.report import table as t
 from olbench.report.formats import write_csv
-from olbench.report.model import Report
+from olbench.report.model import NAMED, Report
 from olbench.report.table import Part, Table
-from olbench.report.tables import REGISTRY, Figures, all_items, find_table
+from olbench.report.tables import REGISTRY, Figures, all_items, find_tables
 from olbench.report.tables.curves import curve_data
 from olbench.report.tables.facts import config_yaml
 from olbench.report.tables.results import flag_notes, is_time, results
@@ -29,7 +29,6 @@ from olbench.report.tables.summary import (
 )
 from olbench.report.words import describe_bold, describe_guesses, is_fixed
 
-NAMED = 2
 RANKED = 8
 #: The fewest rows of a table, even on a low terminal, and the lines around them: title, headings, note.
 FEWEST, AROUND = 5, 8
@@ -85,14 +84,18 @@ def report_document(report: Report) -> Document:
 
 
 def table_document(report: Report, id: str) -> Document:
-    """Return one table of a report, by the name of the function that makes it."""
-    table = find_table(report, id)
+    """Return the tables of a name: that of the function that makes them."""
+    first, *others = tables = find_tables(report, id)
     return Document(
-        table.caption,
-        parts=lambda: [table],
-        sections=lambda: [Section(table.caption, [table])],
-        content=lambda: table,
-        records=table.records,
+        first.caption,
+        parts=lambda: tables,
+        sections=lambda: [Section(each.caption, [each]) for each in tables],
+        content=lambda: tables if others else first,
+        records=lambda: [
+            {"table": each.caption, **record} if others else record
+            for each in tables
+            for record in each.records()
+        ],
     )
 
 
@@ -127,7 +130,7 @@ def report_content(report: Report) -> dict[str, Any]:
 
 def brief_parts(report: Report, again: str, width: int = 80, height: int = 40) -> list[Part]:
     """Return a report on one screen: verdicts, winners, ranks and next steps."""
-    headlines = headline_lines(report, report.made[:10], NAMED)
+    headlines = [*headline_lines(report, report.made[:10], NAMED), *filter(None, [report.obstacles])]
     if report.claims:
         counts = Counter(claim.verdict for claim in report.claims)
         found = ((counts[outcome], outcome) for outcome in OUTCOMES if counts[outcome])

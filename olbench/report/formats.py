@@ -10,14 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olbench.report.table import Part, Table
+from olbench.errors import escape_controls, escape_lines
+from olbench.report.table import Part, Table, unite
 
 if TYPE_CHECKING:
     from olbench.report.document import Document
 
 SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
 #: Cells of a spreadsheet that start with one of these are formulas.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@")
+#: What would begin a heading, a list, a quotation or a rule in Markdown.
+BLOCK = re.compile(r"^(\s*(?:\d+(?=[.)](?:\s|$)))?)([#>=+.)-])")
 #: The most bytes of a file name. File systems allow 255, and others add to the name.
 LONGEST = 160
 
@@ -57,8 +60,14 @@ def render(document: "Document", form: str, width: int = 100, colour: bool = Fal
 
 
 def write_markdown(parts: Iterable[Part]) -> str:
-    texts = (_markdown_table(each) if isinstance(each, Table) else escape_markdown(each) for each in parts)
+    texts = (_markdown_table(each) if isinstance(each, Table) else _paragraph(each) for each in parts)
     return "\n\n".join(texts) + "\n"
+
+
+def _paragraph(text: str) -> str:
+    """Return lines of which none begins a heading, a list or a quotation."""
+    lines = escape_markdown(escape_lines(text)).split("\n")
+    return "\n".join(BLOCK.sub(r"\1\\\2", line) for line in lines)
 
 
 def _markdown_table(table: Table) -> str:
@@ -73,22 +82,21 @@ def _markdown_table(table: Table) -> str:
     rows.append("|" + "|".join(SIDES[column.format.side] for column in table.columns) + "|")
     for y, (texts, row) in enumerate(zip(table.texts(), table.rows, strict=True)):
         rows.append(line(texts, (table.is_name(cell) or (y, x) in table.best for x, cell in enumerate(row))))
-    note = ["", escape_markdown(table.note)] if table.note else []
+    note = ["", _paragraph(table.note)] if table.note else []
     return "\n".join([f"**{escape_markdown(table.caption)}**", "", *rows, *note])
 
 
 def escape_markdown(text: str) -> str:
-    for sign in ("\\", "|", "*", "_", "`", "<", "["):
-        text = text.replace(sign, "\\" + sign)
-    return text
+    return re.sub(r"([\\|*_`<~$\[]|&(?=#?\w+;))", r"\\\1", text)
 
 
 def write_csv(records: Sequence[dict[str, Any]]) -> str:
-    file = io.StringIO()
+    """Return records as CSV; those of several tables may have different columns."""
+    file, names = io.StringIO(), list(dict.fromkeys(name for record in records for name in record))
     if records:
-        writer = csv.DictWriter(file, records[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: _disarm(value) for name, value in record.items()} for record in records)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(map(_disarm, names))
+        writer.writerows([_disarm(record.get(name)) for name in names] for record in records)
     return file.getvalue()
 
 
@@ -97,18 +105,31 @@ def _disarm(value: Any) -> Any:
 
     >>> _disarm("=1+1"), _disarm("-0.5"), _disarm(-0.5), _disarm("arow")
     ("'=1+1", '-0.5', -0.5, 'arow')
+
+    Control characters are escaped: they would move the cursor of a terminal.
     """
-    if not isinstance(value, str) or not value.startswith(FORMULA):
+    if not isinstance(value, str):
+        return value
+    value = escape_controls(value)
+    if not value.startswith(FORMULA):
         return value
     try:
         float(value)
     except ValueError:
         return f"'{value}"
+
     return value
 
 
 def write_json(content: Any) -> str:
-    return json.dumps(make_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(make_plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+    # In JSON, "\\u009b" is the same text as the control character.
+    lines = (line if line.isprintable() else "".join(map(_escape_unseen, line)) for line in text.split("\n"))
+    return "\n".join(lines) + "\n"
+
+
+def _escape_unseen(sign: str) -> str:
+    return sign if escape_controls(sign) == sign else json.dumps(sign)[1:-1]
 
 
 def make_plain(content: Any) -> Any:
@@ -123,10 +144,9 @@ def make_plain(content: Any) -> Any:
 
 
 def _objects(table: Table) -> Iterator[dict[str, Any]]:
-    for row in table.rows:
-        values = {c.id: c.format.plain(cell) for c, cell in zip(table.columns, row, strict=True)}
-        parts = {name: {end.strip("_"): part for end, part in each.items()} for name, each in values.items()}
-        yield {name: each.get("", each) for name, each in parts.items()}
+    for values in table.plain():
+        cells = ((id, {end.strip("_"): part for end, part in parts.items()}) for id, parts in values)
+        yield unite((id, parts.get("", parts)) for id, parts in cells)
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:

@@ -6,13 +6,17 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from olbench.errors import escape_lines, shorten
 from olbench.report.text import stack
 
 if TYPE_CHECKING:
     from olbench.report.table import Part, Table
 
 HEAD = r"""% Tables made by olbench. In the preamble: \usepackage{booktabs,longtable}
-\begingroup\footnotesize\sloppy\setlength{\tabcolsep}{3pt}\setlength{\LTcapwidth}{\linewidth}
+"""
+ENGINE = r"""% Compile with LuaLaTeX or XeLaTeX; \setmainfont (fontspec) must name a font with "@".
+"""
+OPEN = r"""\begingroup\footnotesize\sloppy\setlength{\tabcolsep}{3pt}\setlength{\LTcapwidth}{\linewidth}
 """
 #: In letters: a line of the standard article at this size, the most for a table, the space between columns,
 #: and the least for a column of words that wraps.
@@ -24,7 +28,7 @@ SIGNS = {
     "⋆": r"$\star$", "∗": r"$\ast$", "†": r"$\dagger$", "·": r"$\cdot$", "°": r"$^\circ$", "µ": r"$\mu$",
     "—": "---", "…": r"\dots{}", "−": "$-$", "“": "``", "”": "''", "’": "'", '"': "''",
     "[": "{[}", "*": "{*}", "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}",
-    "ø": r"\o{}", "Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}",
+    "→": r"$\to$", "∞": r"$\infty$", "`": "{`}", "ø": r"\o{}", "Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}",
 }  # fmt: skip
 #: The commands of accents by their combining characters: grave, acute, and so on to the ogonek.
 _MARKS = (*range(0x300, 0x305), *range(0x306, 0x309), 0x30A, 0x30B, 0x30C, 0x327, 0x328)
@@ -32,31 +36,41 @@ ACCENTS = dict(zip(map(chr, _MARKS), "`'^~=u.\"rHvck", strict=True))
 
 
 def write_latex(parts: "Iterable[Part]") -> str:
-    body = (_paragraph(each) if isinstance(each, str) else latex_table(each) for each in parts)
-    return HEAD + "\n".join(body) + "\\endgroup\n"
+    body = "\n".join(_paragraph(each) if isinstance(each, str) else latex_table(each) for each in parts)
+    return f"{HEAD}{name_engine(body)}{OPEN}{body}\\endgroup\n"
+
+
+def name_engine(body: str) -> str:
+    """Return a comment on the engine that a text needs, if not every engine can print its letters."""
+    others = "".join(dict.fromkeys(sign for sign in body if not sign.isascii()))
+    return ENGINE.replace("@", shorten(others, 20)) if others else ""
 
 
 def escape(text: str) -> str:
-    return "".join(SIGNS.get(sign) or _accent(sign) for sign in text)
+    signs = unicodedata.normalize("NFC", text)
+    # Between hyphens, a group prevents a dash.
+    return "-{}".join("".join(map(_escape_sign, part)) for part in re.split("-(?=-)", signs))
 
 
-def _accent(sign: str) -> str:
-    letter, *marks = tuple(unicodedata.normalize("NFD", sign))
+def _escape_sign(sign: str) -> str:
+    letter, *marks = list(unicodedata.normalize("NFD", sign))
+    if sign in SIGNS or not letter.isascii() or not set(marks) <= ACCENTS.keys():
+        return SIGNS.get(sign, sign)
     for mark in marks:
-        letter = rf"\{ACCENTS.get(mark, 'relax')}{{{letter}}}"
-    return letter.encode("ascii", "replace").decode()
+        letter = rf"\{ACCENTS[mark]}{{{letter}}}"
+    return letter
 
 
 def _prose(text: str) -> str:
     pieces = re.split("`([^`]+)`", text)
-    # Some fonts join the two hyphens of a flag.
-    pieces[1::2] = [rf"\texttt{{{escape(each).replace('--', '-{}-')}}}" for each in pieces[1::2]]
+    pieces[1::2] = [rf"\texttt{{{escape(each)}}}" for each in pieces[1::2]]
     pieces[::2] = map(escape, pieces[::2])
     return "".join(pieces)
 
 
 def _paragraph(text: str) -> str:
-    return "\\noindent\n" + " \\\\\n".join(_prose(line) for line in text.splitlines() if line) + "\n\n"
+    lines = escape_lines(text).split("\n")
+    return "\\noindent\n" + " \\\\\n".join(_prose(line) for line in lines if line) + "\n\n"
 
 
 def latex_table(table: "Table") -> str:

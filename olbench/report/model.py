@@ -16,11 +16,14 @@ from olbench.analysis.claims import HOLDS, PARTLY, ClaimVerdict
 from olbench.analysis.evidence import Identification, PrintedCell, WrongLearners
 from olbench.analysis.published import Paper, load_paper
 from olbench.analysis.results import Entry, Guesses, Results
-from olbench.analysis.verdicts import ABSENT, Attempt, Judgement
+from olbench.analysis.verdicts import ABSENT, NOT_COMPARABLE, Attempt, Judgement
 from olbench.errors import InputWarning, UserError, count, list_some
 from olbench.protocols import Experiment, Protocol
 from olbench.records.quantities import TEST_ERROR, Quantity
 from olbench.report import words
+
+#: The most data sets or reasons of one kind that the first screen names.
+NAMED = 2
 
 
 class Standing(NamedTuple):
@@ -201,6 +204,18 @@ class Report:
         if absent:
             lines.append(f"{count(absent, 'number is', 'numbers are')} on other data sets: `olbench summary`")
         return list(filter(None, (*lines, words.describe_identification(self.identification))))
+
+    @property
+    def obstacles(self) -> str:
+        """Why numbers are not comparable, the most frequent reasons first."""
+        reasons = Counter(
+            each.reason
+            for each in self.judgements
+            if each.verdict == NOT_COMPARABLE and each.reason not in ("", ABSENT)
+        )
+        listed = [f"{reason} ({count(number, 'number')})" for reason, number in reasons.most_common(NAMED)]
+        more = f"; and {count(len(reasons) - NAMED, 'more reason')}" if len(reasons) > NAMED else ""
+        return f"Not comparable: {'; '.join(listed)}{more}" if listed else ""
 
     def describe_verdicts(self, quantity: Quantity) -> str:
         control = words.describe_control(self.controls[quantity])

@@ -1,11 +1,12 @@
 """A table: columns of values with formats. Every output format is made from it."""
 
+import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from olbench.errors import short, show_number
+from olbench.errors import escape_controls, escape_lines, short, show_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,13 +53,18 @@ class Format:
     plain: Callable[[Any], Mapping[str, Any]] = lambda value: {"": value}
     #: The tooltip on the page.
     tip: Callable[[Any], str] | None = None
+    #: The verdict of a value, which colours its cell on the page.
+    verdict: Callable[[Any], str] | None = None
+    #: Whether values may have several lines.
+    multiline: bool = False
 
     def text(self, value: Any, on_paper: bool = False) -> str:
         if value is None or value == "":
             return ""
         if isinstance(value, float) and math.isnan(value):
             return DASH
-        return (self.on_paper if on_paper and self.on_paper else self.show)(value)
+        text = (self.on_paper if on_paper and self.on_paper else self.show)(value)
+        return escape_lines(text) if self.multiline else escape_controls(text)
 
     @staticmethod
     def sort_value(value: Any) -> float | None:
@@ -138,6 +144,7 @@ TEXT = Format(side="left")
 #: Texts about numbers, such as "5 of 12".
 RIGHT = Format()
 CENTER = Format(side="center")
+VERDICT = Format(side="left", verdict=str)
 ALGORITHM = Format(_show_flag, "left", _show_title)
 COUNT = Format(lambda value: f"{value:,}")
 PERCENT = Format(lambda value: f"{value:.0%}")
@@ -250,8 +257,17 @@ class Table:
         return [x for x, column in enumerate(self.columns) if not self.group or column.heading != self.group]
 
     def printed(self, most: int = COST) -> "Table":
-        """Return the table with the columns whose `drop` is at most `most`."""
-        return self.keep([x for x, column in enumerate(self.columns) if column.drop <= most])
+        """Return the table with the columns whose `drop` is at most `most`, fit to be printed."""
+        table = self.keep([x for x, column in enumerate(self.columns) if column.drop <= most])
+        return replace(
+            table,
+            caption=escape_controls(self.caption),
+            columns=tuple(
+                replace(each, heading=escape_controls(each.heading), on_paper=escape_controls(each.on_paper))
+                for each in table.columns
+            ),
+            note=escape_lines(table.note),
+        )
 
     def on_paper(self) -> "Table":
         """Return the table with the columns that fit a paper; the note lists the others."""
@@ -274,7 +290,8 @@ class Table:
         values = self[self.group]
         starts = [y for y, value in enumerate(values) if y == 0 or values[y - 1] != value]
         rows = [range(*ends) for ends in zip(starts, [*starts[1:], len(values)], strict=True)]
-        return [(self.group_titles.get(values[own[0]], str(values[own[0]])), own) for own in rows]
+        titles = (self.group_titles.get(values[own[0]], str(values[own[0]])) for own in rows)
+        return list(zip(map(escape_controls, titles), rows, strict=True))
 
     def take(self, places: Sequence[int]) -> "Table":
         """Return the table with these rows, in this order."""
@@ -297,13 +314,14 @@ class Table:
     def records(self) -> list[dict[str, Any]]:
         """Return one plain mapping per row; a mean and its standard deviation are two values."""
         return [
-            {
-                column.id + end: each
-                for column, cell in zip(self.columns, row, strict=True)
-                for end, each in column.format.plain(cell).items()
-            }
-            for row in self.rows
+            unite((id + end, part) for id, parts in values for end, part in parts.items())
+            for values in self.plain()
         ]
+
+    def plain(self) -> Iterator[list[tuple[str, Mapping[str, Any]]]]:
+        """Yield the id and the plain values of every cell, row by row."""
+        for row in self.rows:
+            yield [(c.id, c.format.plain(cell)) for c, cell in zip(self.columns, row, strict=True)]
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the values as a DataFrame; a mean and its standard deviation are two columns."""
@@ -313,9 +331,10 @@ class Table:
 
     def to_latex(self) -> str:
         r"""Return a longtable for a document with \usepackage{booktabs,longtable}."""
-        from olbench.report.latex import latex_table
+        from olbench.report.latex import latex_table, name_engine
 
-        return latex_table(self)
+        table = latex_table(self)
+        return name_engine(table) + table
 
     def __str__(self) -> str:
         from olbench.report.text import write_text
@@ -331,6 +350,19 @@ class Table:
 
 
 Part = Table | str
+
+
+def unite(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return pairs as a mapping in which no value replaces another of the same name.
+
+    >>> unite([("arow", 1), ("arow", 2)])
+    {'arow': 1, 'arow_2': 2}
+    """
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        numbered = (f"{name}_{number}" for number in itertools.count(2))
+        found[name if name not in found else next(each for each in numbered if each not in found)] = value
+    return found
 
 
 def capitalise(text: str) -> str:

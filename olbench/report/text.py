@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
+from olbench.errors import escape_lines
+
 if TYPE_CHECKING:
     from olbench.report.table import Part, Table
 
@@ -22,7 +24,10 @@ def write_text(parts: "Iterable[Part]", width: int = 100, colour: bool = False) 
     def style(text: str, code: str) -> str:
         return f"{code}{text}{PLAIN}" if colour and text.strip() else text
 
-    texts = [wrap(each, width) if isinstance(each, str) else _lay_out(each, width, style) for each in parts]
+    texts = [
+        wrap(escape_lines(each), width) if isinstance(each, str) else _lay_out(each, width, style)
+        for each in parts
+    ]
     return "\n\n".join(texts) + "\n"
 
 
@@ -38,7 +43,7 @@ def wrap(text: str, width: int) -> str:
 
 def _lay_out(table: "Table", width: int, style: Styled) -> str:
     narrow = fit(_point(table.printed()), width)
-    lines = [style(line, BOLD) for line in wrap(table.caption, width).splitlines()]
+    lines = [style(line, BOLD) for line in wrap(narrow.caption, width).splitlines()]
     for number, piece in enumerate(stack(narrow, width, Widths(narrow).narrowest)):
         lines += [""] if number else []
         lines += _align(piece, width, style)

@@ -9,7 +9,7 @@ from olbench.analysis import verdicts
 from olbench.analysis.evidence import Identification, WrongLearners
 from olbench.analysis.results import Guesses, Results
 from olbench.analysis.verdicts import BINOMIAL, CLOSE, DIFFERS, NOT_COMPARABLE, REPRODUCED, Judgement
-from olbench.errors import list_some, plural
+from olbench.errors import count, list_some, plural
 from olbench.records.container import is_bundle
 from olbench.records.quantities import CLOSE_RATIO, TOLERANCES, Quantity
 from olbench.records.shipped import REFERENCE
@@ -124,6 +124,13 @@ def describe_twins(results: Results) -> str:
         groups.setdefault(twin, [twin]).append(label)
     listed = "; ".join(" = ".join(group) for group in groups.values())
     return f"Equal in every count of every trial, and ranked once: {listed}" if groups else ""
+
+
+def count_trials(results: Results) -> str:
+    """Return how many trials an algorithm has on a data set, such as '20 to 200 splits'."""
+    planned = [entry.planned for entry in results.entries] or [0]
+    fewest, most = min(planned), max(planned)
+    return f"{f'{fewest:,} to ' if fewest < most else ''}{count(most, results.numbered)}"
 
 
 def name_paired_test(results: Results) -> str:

@@ -71,7 +71,8 @@ def results(entries: list[Entry], datasets: tuple[str, ...] = (), search: str = 
         tuning=OnlineTuning(search),
     )
     present = dict.fromkeys(each.dataset for each in entries)
-    data = {name: DataFacts(catalog()[name].fingerprint, N, 1) for name in present}
+    known = {name: entry.fingerprint for name, entry in catalog().items()}
+    data = {name: DataFacts(known.get(name, ""), N, 1) for name in present}
     return Results(Path("made"), RunFile(config.plain(), data), tuple(entries))
 
 

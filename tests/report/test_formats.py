@@ -64,7 +64,7 @@ MACROS = (
     "LTcapwidth addlinespace ast begin begingroup bottomrule bullet caption cdot circ dagger dots end "
     "endgroup endhead footnotesize geq leq linewidth midrule mu multicolumn noindent pm "
     "setlength sloppy star "
-    "tabcolsep tau textasciicircum textasciitilde textbackslash textbf textit texttt times toprule"
+    "infty tabcolsep tau textasciicircum textasciitilde textbackslash textbf textit texttt times to toprule"
 )
 
 
@@ -175,4 +175,5 @@ def test_the_same_ledger_gives_the_same_bytes_whatever_the_order_of_its_lines(tm
 def test_a_name_in_a_csv_file_never_becomes_a_formula(text):
     table = write_csv([{"label": text, "mean": -0.25, "plain": "-0.25", "none": None}])
     [row] = csv.DictReader(io.StringIO(table))
-    assert row == {"label": f"'{text}", "mean": "-0.25", "plain": "-0.25", "none": ""}
+    shown = text.replace("\t", "\\t") if text.startswith("\t") else f"'{text}"
+    assert row == {"label": shown, "mean": "-0.25", "plain": "-0.25", "none": ""}

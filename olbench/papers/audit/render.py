@@ -8,7 +8,7 @@ from itertools import groupby
 from olbench.analysis.published import load_paper
 from olbench.papers.audit import Check, Evidence, Plain, Result
 from olbench.report.document import Document
-from olbench.report.table import Part, Table, columns
+from olbench.report.table import Column, Format, Part, Table, columns
 
 
 def number(value: Plain) -> str:
@@ -65,7 +65,8 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def parts(results: Sequence[Result]) -> list[Part]:
-    shown = columns("where, statement, evidence, command", "printed", "corrected")
+    story = Column("where, statement, evidence, command", Format(side="left", multiline=True))
+    shown = (story, *columns("printed", "corrected"))
     found: list[Part] = []
     for paper, group in groupby(results, lambda result: result.check.paper):
         own = list(group)
@@ -73,11 +74,11 @@ def parts(results: Sequence[Result]) -> list[Part]:
         rows = []
         for result in own:
             check, doubt = result.check, "" if result.as_expected else " !"
-            story = [check.where, f"{check.statement}."]
-            story += [f"Correction: {check.correction}."] if check.correction else []
-            story += [" ".join(evidence(result)), result.command, ""]
+            lines = [check.where, f"{check.statement}."]
+            lines += [f"Correction: {check.correction}."] if check.correction else []
+            lines += [" ".join(evidence(result)), result.command, ""]
             corrected = result.corrected.verdict if result.corrected else "not needed"
-            rows.append(("\n".join(story), f"{result.printed.verdict}{doubt}", corrected))
+            rows.append(("\n".join(lines), f"{result.printed.verdict}{doubt}", corrected))
         found.append(Table(f"{paper}: {doc.strip().splitlines()[0]}", shown, rows))
     return [*found, summary(results)]
 

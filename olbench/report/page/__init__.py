@@ -8,9 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olbench.analysis.claims import OUTCOMES
-from olbench.analysis.verdicts import VERDICTS
-from olbench.errors import plural
+from olbench.errors import escape_lines, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +61,7 @@ def table_values(table: "Table") -> dict[str, Any]:
 
 def _cell(format: "Format", text: str, value: Any, **looks: bool) -> dict[str, Any]:
     number = format.sort_value(value)
-    named = value if value in (*VERDICTS, *OUTCOMES) else getattr(value, "verdict", "")
+    named = format.verdict(value) if format.verdict and value else ""
     is_long = format.side == "left" and len(text) > LONG
     looks |= {"long": is_long, "words": is_long and len(text) > WORDS}
     text, _, deviation = (text, "", "") if named or format.side == "left" else text.partition(" ± ")
@@ -108,7 +106,8 @@ def _mark_code(text: str) -> Any:
     """Mark commands in backquotes as code; the page has bold numbers, not stars."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text.replace("* or bold", "Bold")))))
+    shown = escape(escape_lines(text).replace("* or bold", "Bold"))
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(shown)))
 
 
 @cache
@@ -119,6 +118,8 @@ def make_environment(*folders: Path) -> Any:
         loader=FileSystemLoader([*folders, FOLDER]),
         autoescape=True,
         undefined=StrictUndefined,
+        # Text, but not markup: its control characters are not allowed in HTML.
+        finalize=lambda value: escape_lines(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

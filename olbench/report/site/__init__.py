@@ -27,7 +27,7 @@ from olbench.report.document import report_document
 from olbench.report.model import Report, make_report
 from olbench.report.page import make_environment, read_part, render_page, table_values
 from olbench.report.table import Column, Format, Table, capitalise, columns, mark
-from olbench.report.tables import find_table
+from olbench.report.tables import find_tables
 from olbench.report.tables.results import is_time, spread_of
 from olbench.report.tables.summary import winner_sentence
 
@@ -234,7 +234,7 @@ def _algorithm_page(id: str, pairs: Pairs) -> str:
 
 def _results_table(run: SiteRun, id: str) -> Table:
     """Return the rows of one algorithm in the results of a run, with commands that run a trial again."""
-    table, rows = find_table(run.report, "results").printed(t.PAPER), []
+    [table], rows = [each.printed(t.PAPER) for each in find_tables(run.report, "results")], []
     for y, entry in enumerate(run.report.rows):
         if entry.algorithm == id:
             key = entry.keys[int(entry.columns["number"][0])][:KEY]

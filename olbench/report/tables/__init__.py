@@ -94,9 +94,10 @@ def table_names(report: Report) -> list[str]:
     return [each.id for each in all_items() if next(each.tables(report), None)]
 
 
-def find_table(report: Report, id: str) -> Table:
-    found = next((table for each in all_items() if each.id == id for table in each.tables(report)), None)
-    if found is None:
+def find_tables(report: Report, id: str) -> list[Table]:
+    """Return the tables of a name: there may be one per data set or quantity."""
+    found = [table for each in all_items() if each.id == id for table in each.tables(report)]
+    if not found:
         known = table_names(report)
         raise UserError(f"the report has no table '{id}'{suggest(id, known)}; it has {', '.join(known)}")
     return found

@@ -1,6 +1,5 @@
 """Confusion of several classes, and the costs of concept drift in streams."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -40,20 +39,14 @@ def matrix_of(results: Results, entry: Entry) -> NDArray[np.int64] | None:
 
 
 def best_matrices(report: Report) -> dict[str, tuple[str, NDArray[np.int64], list[str]]]:
-    """Return, by data set, the best algorithm, its matrix, and the classes: labels of a file, or numbers."""
+    """Return, by data set, the best algorithm, its matrix, and the labels or the numbers of the classes."""
     found = {}
     for best, _ in report.winners:
         if (matrix := matrix_of(report.results, best)) is not None:
-            listed = find_classes(report, best.dataset, len(matrix))
-            names = re.findall(r"'([^']*)' \([\d,]+ rows?\)", listed)
-            numbers = list(map(str, range(len(matrix))))
-            found[best.dataset] = best.label, matrix, names if len(names) == len(matrix) else numbers
+            names = report.results.run.data[best.dataset].classes
+            known = names if len(names) == len(matrix) else map(str, range(len(matrix)))
+            found[best.dataset] = best.label, matrix, list(known)
     return found
-
-
-def find_classes(report: Report, dataset: str, size: int) -> str:
-    steps = report.results.run.data[dataset].prepared
-    return next((step for step in steps if step.startswith(f"{size} classes: ")), "")
 
 
 def confusion_data(report: Report) -> Mapping[str, Any]:
@@ -67,9 +60,8 @@ def confusion_data(report: Report) -> Mapping[str, Any]:
 @table("Confusion", 90, data=confusion_data)
 def confusion(report: Report) -> Iterator[Table]:
     for dataset, (label, matrix, names) in best_matrices(report).items():
-        named = find_classes(report, dataset, len(matrix))
-        note = f"Classes are numbered from 0 in the order of their labels{named and f'; {named}'}."
-        note = note if names[0] == "0" else f"{named}."
+        is_numbered = names != [*report.results.run.data[dataset].classes]
+        note = "Classes are numbered from 0 in the order of their labels." if is_numbered else ""
         shares = 100 * matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
         if len(matrix) <= WIDEST:
             rows: list[Any] = [[name, *row] for name, row in zip(names, shares.tolist(), strict=True)]

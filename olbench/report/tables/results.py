@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,14 @@ from olbench.analysis import results as runs
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
 from olbench.errors import count, plural
-from olbench.records.quantities import MISTAKES, NO_CHANGE_MISTAKES, SECONDS, Quantity
+from olbench.records.quantities import (
+    MISTAKES,
+    NO_CHANGE_MISTAKES,
+    ROUNDS,
+    SECONDS,
+    TRAINING_ROUNDS,
+    Quantity,
+)
 from olbench.report import table as t
 from olbench.report import words
 from olbench.report.model import Report
@@ -29,7 +37,11 @@ def _reported(judgement: Judgement | None) -> Mapping[str, Any]:
     return {"_mean": reported and reported.mean, "_std": reported and reported.deviation}
 
 
-PRINTED = Format(lambda judgement: f"{judgement.reported.printed} {words.letter(judgement)}", plain=_reported)
+PRINTED = Format(
+    lambda judgement: f"{judgement.reported.printed} {words.letter(judgement)}",
+    plain=_reported,
+    verdict=attrgetter("verdict"),
+)
 
 
 def name_of(entry: Entry) -> str:
@@ -63,11 +75,23 @@ def flag_notes(report: Report) -> list[str]:
     return found
 
 
+def _show_rows(entries: Sequence[Entry], rows: int) -> str:
+    """Return the number of rows and, if duplicates were removed, how many remained."""
+    parts = [
+        [entry.columns[each.name] for each in (ROUNDS, TRAINING_ROUNDS)]
+        for entry in entries
+        if entry.done and entry.recorded_setting.get("duplicates") == "remove"
+    ]
+    used = max((int((tested + learnt).max()) for tested, learnt in parts), default=rows)
+    return f"{used:,} of {rows:,}" if used < rows else f"{rows:,}"
+
+
 def block_titles(report: Report) -> dict[str, str]:
     titles = {}
     for dataset in report.results.datasets:
         facts = report.results.run.data.get(dataset)
-        name = f"{dataset} ({facts.rows:,} × {facts.features:,})" if facts else dataset
+        size = f"{_show_rows(report.block(dataset), facts.rows)} × {facts.features:,}" if facts else ""
+        name = f"{dataset} ({size})" if facts else dataset
         numbers = report.paper.numbers if report.paper else ()
         wheres = dict.fromkeys(each.where.partition(",")[0] for each in numbers if each.dataset == dataset)
         titles[dataset] = f"{', '.join(wheres)}: {name}" if wheres else name

@@ -27,10 +27,9 @@ AS_GOOD = t.Format(
 
 def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     results = report.results
-    most = max((entry.planned for entry in results.entries), default=0)
     first, *others = results.tunings
     tuning = f"{first} (also {', '.join(others)})" if others else first
-    run = f"{results.name}: {report.size}, {count(most, results.numbered)}, tuning: {tuning}; {made}"
+    run = f"{results.name}: {report.size}, {words.count_trials(results)}, tuning: {tuning}; {made}"
     settings = changed_settings(report)
     protocol = f"Protocol: {report.protocol.id}, {settings}" if settings else ""
     marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
@@ -203,13 +202,12 @@ def in_words(report: Report) -> str | None:
     if not won or results.missing:
         return None
     titles = list(map(display_name, results.names))
-    most = max(entry.planned for entry in results.entries)
     search = results.tunings[0]
     tuned = "default parameters" if search == "none" else f"parameters tuned by {search} search"
     sentences = [
         f"We compared {count(len(titles), 'algorithm')} ({list_some(titles, 20)}), with {tuned}, on "
         f"{count(len(results.datasets), 'data set')} ({list_some(results.datasets, 20)}), over "
-        f"{count(most, results.numbered)} each (protocol {report.protocol.id}, seed {results.config.seed})."
+        f"{words.count_trials(results)} each (protocol {report.protocol.id}, seed {results.config.seed})."
     ]
     prepared = {name: "; ".join(results.run.data[name].prepared) for name in results.datasets}
     sentences += [f"Preparation of {name}: {steps}." for name, steps in prepared.items() if steps]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from olbench.analysis import verdicts
@@ -92,7 +93,8 @@ def overview(report: Report) -> Table | None:
     notes = [words.describe_bold(report.results), f"{legend(report)}." if report.judgements else ""]
     if report.is_cross_validated and verdicts.suspects(report.judgements):
         notes.append("?: the printed number is unexplained.")
-    return by_dataset(title, Format(show, plain=plain), cells, " ".join(filter(None, notes)))
+    format = Format(show, plain=plain, verdict=lambda value: getattr(value, "verdict", ""))
+    return by_dataset(title, format, cells, " ".join(filter(None, notes)))
 
 
 def shown_datasets(report: Report) -> list[str]:
@@ -133,6 +135,7 @@ def verdict_map(report: Report) -> Iterator[Table]:
         "center",
         plain=lambda judgement: {"": judgement and judgement.verdict},
         tip=lambda judgement: describe_judgement(report, judgement),
+        verdict=attrgetter("verdict"),
     )
     for place, quantity in enumerate(report.judged):
         assert report.paper is not None
@@ -181,7 +184,7 @@ def _list(report: Report, title: str, judgements: Sequence[Judgement], note: str
             Column("ours", t.spread(quantity)),
             Column("difference", t.measured(quantity, sign="+"), t.DETAIL),
             Column("z (standard errors)", t.number(1, "+"), t.DETAIL, name="z"),
-            Column("verdict"),
+            Column("verdict", t.VERDICT),
         )
         yield Table(f"{title}: {quantity.title}", shown, rows, note)
 
@@ -301,8 +304,8 @@ def claims(report: Report) -> Table:
     shown = (
         Column("claim"),
         Column("where", drop=t.PAPER),
-        Column("here"),
-        Column("in its own table", drop=t.DETAIL),
+        Column("here", t.VERDICT),
+        Column("in its own table", t.VERDICT, t.DETAIL),
         Column("by chance", t.PERCENT, t.DETAIL),
         Column("evidence here"),
     )
