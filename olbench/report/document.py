@@ -14,7 +14,7 @@ from olbench.errors import UserError, count, list_some
 from olbench.records.container import is_bundle
 from olbench.report import table as t
 from olbench.report.formats import write_csv
-from olbench.report.model import NAMED, Report
+from olbench.report.model import Report
 from olbench.report.table import Part, Table
 from olbench.report.tables import REGISTRY, Figures, all_items, find_tables
 from olbench.report.tables.curves import curve_data
@@ -29,7 +29,7 @@ from olbench.report.tables.summary import (
 )
 from olbench.report.words import describe_bold, describe_guesses, is_fixed
 
-RANKED = 8
+NAMED, RANKED = 2, 8
 #: The fewest rows of a table, even on a low terminal, and the lines around them: title, headings, note.
 FEWEST, AROUND = 5, 8
 

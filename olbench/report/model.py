@@ -22,9 +22,6 @@ from olbench.protocols import Experiment, Protocol
 from olbench.records.quantities import TEST_ERROR, Quantity
 from olbench.report import words
 
-#: The most data sets or reasons of one kind that the first screen names.
-NAMED = 2
-
 
 class Standing(NamedTuple):
     label: str
@@ -207,15 +204,16 @@ class Report:
 
     @property
     def obstacles(self) -> str:
-        """Why numbers are not comparable, the most frequent reasons first."""
+        """Why numbers are not comparable: the most frequent reason."""
         reasons = Counter(
             each.reason
             for each in self.judgements
             if each.verdict == NOT_COMPARABLE and each.reason not in ("", ABSENT)
         )
-        listed = [f"{reason} ({count(number, 'number')})" for reason, number in reasons.most_common(NAMED)]
-        more = f"; and {count(len(reasons) - NAMED, 'more reason')}" if len(reasons) > NAMED else ""
-        return f"Not comparable: {'; '.join(listed)}{more}" if listed else ""
+        if not reasons:
+            return ""
+        [(reason, number)] = reasons.most_common(1)
+        return f"Not comparable: {reason} ({number} of {count(reasons.total(), 'number')})"
 
     def describe_verdicts(self, quantity: Quantity) -> str:
         control = words.describe_control(self.controls[quantity])
