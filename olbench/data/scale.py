@@ -97,13 +97,13 @@ def scale_rows(X: Any) -> Any:
     >>> scale_rows(np.array([[3e-200, 4e-200], [3e200, 4e200], [0.0, 0.0]])).round(9).tolist()
     [[0.6, 0.8], [0.6, 0.8], [0.0, 0.0]]
     """
-    X = _multiply_rows(X, _find_power(as_dense(abs(X).max(axis=1)).ravel()))
+    X = _change_rows(np.multiply, X, _find_power(as_dense(abs(X).max(axis=1)).ravel()))
     if sp.issparse(X):  # the sum of a sparse matrix would allocate an array as long as its rows are wide
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         squares = np.bincount(rows, X.data**2, minlength=X.shape[0])
     else:
         squares = (X * X).sum(axis=1)
-    return _multiply_rows(X, _invert(np.sqrt(squares)))
+    return _change_rows(np.divide, X, np.sqrt(np.where(squares > 0, squares, 1.0)))
 
 
 def _find_power(largest: Floats) -> Floats:
@@ -111,11 +111,11 @@ def _find_power(largest: Floats) -> Floats:
     return np.ldexp(1.0, np.minimum(-np.frexp(largest)[1], 1000))
 
 
-def _multiply_rows(X: Any, factors: Floats) -> Any:
+def _change_rows(change: np.ufunc, X: Any, numbers: Floats) -> Any:
     if not sp.issparse(X):
-        return X * factors[:, None]
+        return change(X, numbers[:, None])
     scaled = sp.csr_matrix(X, copy=True)
-    scaled.data *= np.repeat(factors, np.diff(scaled.indptr))
+    change(scaled.data, np.repeat(numbers, np.diff(scaled.indptr)), out=scaled.data)
     return scaled
 
 

@@ -14,7 +14,7 @@ from olbench import UserError, load_dataset
 from olbench.data import scale as scaling
 from olbench.data.look import look_at, look_at_data
 from olbench.data.prepare import MOST_CATEGORIES
-from olbench.data.scale import scale_features, scale_running
+from olbench.data.scale import as_dense, scale_features, scale_running
 from olbench.data.spec import Reading
 from tests import ROOT
 from tests.refusals import find_wrong, refusal
@@ -228,6 +228,9 @@ def test_rows_with_tiny_and_huge_values_are_scaled_to_length_one_and_have_a_fini
         dense = scaled if isinstance(scaled, np.ndarray) else scaled.toarray()
         np.testing.assert_allclose(np.linalg.norm(dense, axis=1), [1, 1, 1, 1, 0], rtol=1e-12)
         assert np.array_equal(np.sign(dense), np.sign(X))
+    column = np.random.default_rng(0).normal(0, 50, (200, 1))
+    for rows in (column, sp.csr_matrix(column)):
+        assert np.array_equal(as_dense(scale_features(rows, "unit", False)), np.sign(column))
     path = table("a,b,y\n1e308,1,0\n1.5e308,2,1\n,3,1\n")
     assert load_dataset(path, missing="mean").X[2, 0] == pytest.approx(1.25e308)
     path = table("a,y\n1e300,0\n-1e300,1\n")
