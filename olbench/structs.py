@@ -213,7 +213,8 @@ class _Converter:
         except Exception:
             # A tag such as !!timestamp may fail in any way on a text that is not one.
             raise UserError(f"{self.place(node)}: cannot read the value {shorten(str(node.value))}") from None
-        return float(value) if isinstance(value, str) and EXPONENT.fullmatch(value) else value
+        is_plain = isinstance(value, str) and not node.style  # in quotes, it is a text
+        return float(value) if is_plain and EXPONENT.fullmatch(value) else value
 
 
 T = TypeVar("T")

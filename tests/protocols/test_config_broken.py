@@ -43,6 +43,10 @@ BROKEN = {
     "datasets: [~nosuchuser/x]\n" + ALGORITHMS: "bad.yaml:1: ~nosuchuser/x: there is no home folder for "
     "'~nosuchuser'; write the path out",
     GOOD + "permutations: 2.5\n": "bad.yaml:3: permutations must be a whole number from 1, not 2.5",
+    DATA + "algorithms: [{id: arow, params: {r: -1e5}}]\n": "bad.yaml:2: arow: r must lie in (0, inf), not "
+    "-100000.0",
+    DATA + 'algorithms: [{id: arow, params: {r: "1e5"}}]\n': "bad.yaml:2: arow: r must be a number in "
+    "(0, inf), not '1e5'",
     GOOD + "permutations: true\n": "bad.yaml:3: permutations must be a whole number from 1, not True",
     GOOD + "curve:\n": "bad.yaml:3: curve must be a whole number from 1, not nothing",
     GOOD + "paper: scw\n": "bad.yaml:3: there are no numbers of a paper 'scw' (did you mean 'scw2012'?); "
