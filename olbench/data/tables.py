@@ -80,7 +80,7 @@ class TypedFrame:
         return replace(self, frame=frame)
 
     def find_label(self, label: str | int) -> int:
-        """Find the given column, by default the one that is called like a label, else the last."""
+        """Find the given column, by default the only one that is called like a label, else the last."""
         if len(self.names) < 2:
             raise self.fail(
                 "there is only one column, and a label and a feature are needed; if another character "
@@ -89,8 +89,11 @@ class TypedFrame:
         if label != "":
             return self.find_column(label, "label")
         names = [name.lower() for name in self.names] if self.has_heading and not self.is_pair else []
-        found = [names.index(word) for word in LABEL_NAMES if names.count(word) == 1]
-        return found[0] if found else len(self.names) - 1
+        word = next((word for word in LABEL_NAMES if word in names), "")
+        if (same := names.count(word)) > 1 and word:
+            shown = f"{same} columns are called {show_name(word)}"
+            raise self.fail(f"{shown}; give the number of the label column with --label")
+        return names.index(word) if word else len(self.names) - 1
 
     def find_column(self, name: str | int, key: str, option: str = "") -> int:
         """Find a column by its heading, its number from 1 (or from the end, -1), or as first or last."""
@@ -253,20 +256,26 @@ def read_parquet(path: Path) -> TypedFrame:
 
 
 def read_table(path: str | Path, delimiter: str = "") -> TypedFrame:
-    """Read separated values. The first line decides the separator; without a number, it has the headings."""
+    """Read separated values. The first line decides the separator.
+
+    It has the headings if it has no number, or if it is what pandas writes for columns without names.
+    """
     given = read_delimiter(delimiter) if delimiter else ""
     content, where = _read_lines(path), show_path(path)
     beginning = content[:FIRST_BYTES].decode(errors="replace").split("\n")
     separator = given or detect_delimiter(next((line for line in beginning if line.strip()), ""))
     line, fields = next(_read_records(where, content, separator), (0, []))
     names = tuple(field.strip() for field in fields)
-    has_heading = not any(map(is_number, names))
-    if not has_heading:
-        line, names = 0, tuple(str(k + 1) for k in range(len(names)))
     begin = 0
     for _ in range(line):
         begin = content.find(b"\n", begin) + 1 or len(content)
-    frame = _parse(content, begin, separator)
+    numbers = [name for name in names if is_number(name)]
+    may_head = not numbers or (len(numbers) < len(names) and numbers == [*map(str, range(len(numbers)))])
+    frame = _parse(content, begin, separator) if may_head else None
+    has_heading = may_head and (not numbers or _has_numbered_heading(names, frame))
+    if not has_heading:
+        names = tuple(str(k + 1) for k in range(len(names)))
+        frame = _parse(content, 0, separator)
     # pandas fills short rows up, beside numbers of 50 digits with "", and forgives characters after a quote.
     is_suspicious = frame is None or frame.shape[1] != len(names) or _has_gaps(frame.iloc[:, -1])
     if is_suspicious or b'"' in content or b"\0" in content:
@@ -279,6 +288,22 @@ def read_table(path: str | Path, delimiter: str = "") -> TypedFrame:
         return next(islice(records, row + has_heading, None))[0]
 
     return _type_columns(TypedFrame(where, frame, names, has_heading, find_line))
+
+
+def _has_numbered_heading(names: tuple[str, ...], frame: Any) -> bool:
+    """Return whether the words beside the numbers are headings: their columns do not repeat them.
+
+    A word above words that all differ may be one of them.
+    """
+    words = {k: name for k, name in enumerate(names) if not is_number(name) and name not in GAPS}
+    if frame is None or frame.shape[1] != len(names) or not words:
+        return False
+    for k, word in words.items():
+        cells = frame[k].dropna().astype(str).str.strip()
+        texts = set(cells)
+        if not all(map(is_number, texts)) and (word in texts or len(texts) == len(cells)):
+            return False
+    return True
 
 
 def _read_lines(path: str | Path) -> bytes:

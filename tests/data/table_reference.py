@@ -15,7 +15,7 @@ def read_reference(path, separator):
     if text.count("\r") > text.count("\r\n"):  # lines end as on old computers
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     records = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    names, lines, rows, begin, mistakes = None, [], [], 1, []
+    names, lines, rows, begin, mistakes, first = None, [], [], 1, [], []
     try:
         for record in records:
             begin = records.line_num + 1
@@ -25,6 +25,7 @@ def read_reference(path, separator):
             if names is None:
                 has_heading = not any(map(NUMBER.fullmatch, fields))
                 names = fields if has_heading else [str(k + 1) for k in range(len(fields))]
+                first = [] if has_heading else fields
                 if has_heading:
                     continue
             place = f"{path}:{records.line_num}"
@@ -45,7 +46,34 @@ def read_reference(path, separator):
         mistakes.append(mistake)
     if not rows and not mistakes:
         mistakes.append(f"{path} contains no examples; is it the right file?")
+    if _is_numbered_heading(first, rows[1:]):
+        return (
+            [each for each in mistakes if not each.startswith(f"{path}:{lines[0]}: field")],
+            first,
+            lines[1:],
+            rows[1:],
+        )
     return mistakes, names, lines, rows
+
+
+def _is_numbered_heading(first, rows):
+    """Return whether a line has 0, 1, ... and words, each above numbers or texts that recur and differ."""
+    numbers = [field for field in first if NUMBER.fullmatch(field)]
+    words = [k for k, field in enumerate(first) if field not in (*numbers, *GAPS)]
+    if not words or not rows or numbers != list(map(str, range(len(numbers)))):
+        return False
+    for k in words:
+        cells = [row[k] for row in rows if len(row) > k and row[k] is not None]
+        texts = [_show(cell) for cell in cells]
+        if any(isinstance(cell, str) for cell in cells) and (
+            first[k] in texts or len(set(texts)) == len(texts)
+        ):
+            return False
+    return True
+
+
+def _show(cell):
+    return cell if isinstance(cell, str) else repr(cell)
 
 
 def _find(number, text):

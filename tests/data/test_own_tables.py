@@ -16,6 +16,7 @@ from olbench.data.look import look_at, look_at_data
 from olbench.data.prepare import MOST_CATEGORIES
 from olbench.data.scale import as_dense, scale_features, scale_running
 from olbench.data.spec import Reading
+from olbench.data.tables import read_table
 from tests import ROOT
 from tests.refusals import find_wrong, refusal
 
@@ -47,7 +48,7 @@ def test_a_table_with_text_and_gaps_becomes_numbers(table):
 
 
 def test_the_label_is_a_column_called_like_one_or_else_the_last(table):
-    for heading, place in (("a,Class,b", 1), ("a,y,label", 2), ("label,b,label", 2), ("a,b,c", 2)):
+    for heading, place in (("a,Class,b", 1), ("a,y,label", 2), ("y,y,label", 2), ("a,b,c", 2)):
         path = table(f"{heading}\n0,1,2\n1,2,3\n")
         assert load_dataset(path).about.classes == load_dataset(path, label=place + 1).about.classes, heading
         assert look_at(path, Reading()).labels == ((place, 1), (place + 1, 1)), heading
@@ -55,6 +56,31 @@ def test_the_label_is_a_column_called_like_one_or_else_the_last(table):
     pair = pd.DataFrame({"class": [7, 8], "label": [9, 9]}), [0, 1]
     assert load_dataset(pair).about.classes == (("0", -1), ("1", 1))
     assert look_at_data(pair, Reading()).labels == ((0, 1), (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("lines", "rows", "label"),
+    [
+        (["0,1,2,label", "1.5,3,4,yes", "2.5,3,4,no", "3.5,3,4,no"], 3, "label"),
+        ([",0,1,sold", "0,3,4,1", "1,5,4,0", "2,6,4,1"], 3, "sold"),
+        (["id,0,label", "7,4,1", "8,4,0", "9,4,1"], 3, "label"),
+        (["0,1,yes", "1,0,no", "1,1,yes"], 3, ""),  # the word is a label
+        (["0,ann,yes", "1,bob,no", "2,cid,yes", "1,dan,no"], 4, ""),
+        (["0,ann,1", "1,bob,0", "2,cid,1", "1,dan,0"], 4, ""),  # the words are ids
+        (["1,2,label", "1,2,no", "2,2,no"], 3, ""),
+        (["0,label", "1"], 0, ""),
+    ],
+)
+def test_numbers_from_0_and_a_word_that_does_not_recur_are_a_header(lines, rows, label, table):
+    path = table("\n".join(lines) + "\n")
+    if not rows:
+        assert f"{path}:2: 1 field, but the first line has 2" in refusal(read_table, path)
+        return
+    found = read_table(path)
+    assert (len(found.frame), found.has_heading) == (rows, bool(label))
+    if label:
+        assert load_dataset(path).about.label == label
+        assert found.find_line(0) == 2
 
 
 def test_separators_are_detected_or_given(table):
@@ -105,6 +131,7 @@ REFUSED = [
     (SHOP, {"label": "sale"}, "no column with the heading 'sale'; the headings are 'sold', 'size'"),
     (SHOP, {"label": 0}, "no column 0; columns are numbered 1 to 4, or -1 to -4 from the end; correct --"),
     ("a,a,b\n1,2,3\n", {"label": "a"}, "2 columns have the heading 'a'; give the number"),
+    ("label,b,Label\n1,2,1\n0,3,0\n", {}, "2 columns are called 'label'; give the number of the label"),
     ("a,b\n1,0\nx,1\n", {"categorical": "onehot"}, ":3: column 'a' has numbers and the text 'x'"),
     ("a,b\nx,0\ny,1\n", {"categorical": "drop"}, "every feature is text, so --categorical drop"),
     ("1,2\n3,4\n", {"label": "y"}, "it has no headings, and 2 columns; name one"),

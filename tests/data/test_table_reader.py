@@ -42,7 +42,10 @@ def tables(draw):
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=5))
     rows = draw(st.lists(st.tuples(*kinds), max_size=12))
     if draw(st.booleans()):
-        rows.insert(0, tuple(f"x{k}" for k in range(len(kinds))))
+        words = draw(st.lists(st.sampled_from(["kind", "red", "Yes", "", "7"]), max_size=len(kinds)))
+        prefix = draw(st.sampled_from(["", "x"]))
+        numbered = [f"{prefix}{k}" for k in range(len(kinds) - len(words))]
+        rows.insert(0, (*numbered, *words))
     lines = [separator.join(row) for row in rows]
     damage = draw(st.sampled_from([None] * 6 + ["", "  ", '""', separator, "\v", "1", '"']))
     if damage is not None:
