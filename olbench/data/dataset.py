@@ -13,8 +13,10 @@ from olbench.learners.examples import Examples, Floats, Ints, as_examples
 
 #: Values that are hashed at once, which bounds the memory; the result does not depend on it.
 VALUES_AT_ONCE = 1 << 20
-#: With fewer rows, all cells of a column may differ by chance; larger data is not searched for odd columns.
-FEW_ROWS, MOST_VALUES = 20, 1 << 26
+#: With fewer rows, all cells of a column may differ by chance.
+FEW_ROWS = 20
+#: Values that are searched for odd columns at once, and rows of larger data that are searched first.
+MOST_VALUES, SAMPLE_ROWS = 1 << 26, 10_000
 CONSTANT, ID, LEAK = "constant", "different in every row, as an id", "gives the label away"
 
 
@@ -216,27 +218,59 @@ def find_oddities(X: Any, y: Any, names: Sequence[str] = ()) -> dict[str, list[s
     >>> find_oddities(X, np.where(np.arange(30) % 2, 1.0, -1.0), "abcd")
     {'constant': ['a'], 'different in every row, as an id': ['b'], 'gives the label away': ['c']}
     """
-    if X.shape[0] * X.shape[1] > MOST_VALUES or X.shape[0] < FEW_ROWS:
+    n, d = X.shape
+    if n < FEW_ROWS:
         return {}
-    X = X.toarray() if sp.issparse(X) else X
+    columns = np.arange(d) if n * d <= MOST_VALUES else _find_candidates(X, y)
+    found: dict[str, list[int]] = {CONSTANT: [], ID: [], LEAK: []}
+    step = max(1, MOST_VALUES // n)
+    for block in (columns[begin : begin + step] for begin in range(0, columns.size, step)):
+        for what, odd in _find_odd(_take_columns(X, block), y, n).items():
+            found[what] += block[odd].tolist()
+    return {
+        what: [names[k] if len(names) else f"feature {k + 1}" for k in odd]
+        for what, odd in found.items()
+        if odd
+    }
+
+
+def _find_candidates(X: Any, y: Any) -> Ints:
+    """Return the columns that are odd in a sample with rows of every class, as those that are odd are."""
+    n, d = X.shape
+    firsts = np.unique(y, return_index=True)[1]
+    # Sparse columns that are zero in all of these rows are not odd.
+    columns = np.unique(X[[0, 1, *firsts]].indices) if sp.issparse(X) else np.arange(d)
+    size = min(n, SAMPLE_ROWS, max(FEW_ROWS, MOST_VALUES // max(1, columns.size)))
+    rows = np.union1d(firsts, np.linspace(0, n - 1, size).astype(np.int64))
+    odd = _find_odd(_take_columns(X[rows], columns), y[rows], n) if columns.size else {}
+    return columns[np.unique(np.concatenate([[], *odd.values()]).astype(np.int64))]
+
+
+def _take_columns(X: Any, columns: Ints) -> Floats:
+    if not sp.issparse(X):
+        return X if columns.size == X.shape[1] else X[:, columns]
+    # SciPy would allocate as many numbers as there are columns, which may be billions.
+    places = np.searchsorted(columns, X.indices)
+    mask = np.take(columns, places, mode="clip") == X.indices
+    ends = np.append(0, np.cumsum(mask))[X.indptr]
+    return sp.csr_matrix((X.data[mask], places[mask], ends), (X.shape[0], columns.size)).toarray()
+
+
+def _find_odd(X: Floats, y: Any, n: int) -> dict[str, Any]:
+    """Return the odd columns of X, some or all of n rows."""
     low, high = X.min(axis=0), X.max(axis=0)
     may_count = (np.floor(low) == low) & (high - low >= len(X) - 1)
     classes = [X[y == label] for label in np.unique(y)]
     constant_in_classes = [(rows == rows[0]).all(axis=0) for rows in classes]
-    found: dict[str, Any] = {
+    return {
         CONSTANT: np.flatnonzero((low == high) & (low != 0)),
-        ID: [k for k in np.flatnonzero(may_count) if _counts(X[:, k])],
+        ID: [k for k in np.flatnonzero(may_count) if _counts(X[:, k], n)],
         LEAK: np.flatnonzero((low < high) & np.all(constant_in_classes, axis=0)),
     }
-    return {
-        what: [names[k] if len(names) else f"feature {k + 1}" for k in columns]
-        for what, columns in found.items()
-        if len(columns)
-    }
 
 
-def _counts(column: Floats) -> bool:
+def _counts(column: Floats, n: int) -> bool:
     """Return whether whole numbers rise or fall from row to row, or are nearly all of a range."""
     steps, span = np.diff(column), column.max() - column.min()
-    is_ordered = (steps > 0).all() or (steps < 0).all() or span < 2 * len(column)
+    is_ordered = (steps > 0).all() or (steps < 0).all() or span < 2 * n
     return bool(is_ordered and (column == np.floor(column)).all() and len(np.unique(column)) == len(column))
