@@ -6,7 +6,9 @@ The verbs run, check, forensics and bundle do this between reading their options
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -124,6 +126,8 @@ def compare(
     >>> found.to_frame().groupby("algorithm").size().to_dict()
     {'arow': 2, 'perceptron': 2}
     """
+    import pandas as pd
+
     from olbench.algorithms.definition import register
     from olbench.analysis.results import load_results
     from olbench.learners.contestants import wrap
@@ -139,6 +143,12 @@ def compare(
     source, look = _look_at_data(data, y, label)
     if look.left_out:
         warnings.warn(f"left out: {', '.join(look.left_out)}", stacklevel=2)
+    if isinstance(getattr(data, "index", None), pd.DatetimeIndex):
+        remedy = "write the frame to a file, and `olbench init FILE` makes a stream of it"
+        warnings.warn(
+            f"the index has times, and compare runs the rows in random orders; for their order, {remedy}",
+            stacklevel=2,
+        )
     # A learner object goes by the name of its class; one with other settings replaces it.
     ids = [
         each if isinstance(each, str | Mapping) else register(wrap(each).definition).id for each in algorithms
@@ -159,8 +169,32 @@ def compare(
     refuse_excess(cells, workers)
     _FOLDERS.append(TemporaryDirectory(prefix="olbench-compare-"))
     folder = Path(_FOLDERS[-1].name, "compare")
-    _complete_or_stop(cells, folder, workers, quiet, executor=_HereExecutor(workers))
-    return load_results(folder, kind=ComparedResults)
+    with _join_warnings():
+        _complete_or_stop(cells, folder, workers, quiet, executor=_HereExecutor(workers))
+    results = load_results(folder, kind=ComparedResults)
+    for gap in results.missing:
+        warnings.warn(gap, stacklevel=2)
+    return results
+
+
+@contextmanager
+def _join_warnings() -> Iterator[None]:
+    """Show all warnings of a line of code as one: a learner may give one per row."""
+    counts: Counter[tuple[type[Warning], str, int]] = Counter()
+    first: dict[tuple[type[Warning], str, int], str] = {}
+
+    def note(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
+    ) -> None:
+        place = (category, filename, lineno)
+        counts[place] += 1
+        first.setdefault(place, str(message))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = note
+        yield
+    for place, n in counts.items():
+        warnings.warn_explicit(first[place] + (f" ({n:,} times)" if n > 1 else ""), *place)
 
 
 def _look_at_data(data: Any, y: Any, label: str | int) -> "tuple[Source, FileSummary]":

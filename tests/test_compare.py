@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,37 @@ def test_learners_of_other_libraries_and_several_classes_take_part(frame):
     assert set(found.to_frame().algorithm) == {"arow", "SGDClassifier"}
     [arow] = [spec for spec in found.config.algorithms if spec.id == "arow"]
     assert arow.options["multiclass"] == "native"
+
+
+class Noisy(SGDClassifier):
+    def partial_fit(self, X, y, classes=None):
+        warnings.warn(f"the rate is {X[0, 0]}", RuntimeWarning, stacklevel=1)
+        return super().partial_fit(X, y, classes=classes)
+
+
+class Broken(SGDClassifier):
+    def partial_fit(self, X, y, classes=None):
+        raise RuntimeError("no <licence>")
+
+
+def test_warnings_of_a_learner_are_one_line_and_a_learner_that_fails_is_shown(frame):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        algorithms = ["arow", Noisy(), Broken()]
+        found = olbench.compare(frame, label="churned", algorithms=algorithms, **FEW)
+    noisy, broken = (str(each.message) for each in caught)
+    assert re.fullmatch(r"the rate is .* \(240 times\)", noisy)
+    assert Path(caught[0].filename).name == "test_compare.py"
+    assert broken == "Broken on data: 2 of 2 trials failed (RuntimeError: no <licence>)"
+    assert "Broken on data: 2 of 2 trials failed (RuntimeError: no &lt;licence&gt;)" in found._repr_html_()
+
+
+def test_an_index_of_times_is_said_to_be_left_out(frame):
+    frame.index = pd.date_range("2026-01-01", periods=120)
+    for given in ((frame,), (frame[["b"]], frame.churned)):
+        label = "churned" if len(given) == 1 else ""
+        with pytest.warns(UserWarning, match="the index has times, and compare runs the rows in random ord"):
+            olbench.compare(*given, label=label, algorithms=["perceptron"], **FEW)
 
 
 def test_a_sparse_x_takes_the_labels_that_a_dense_one_takes():

@@ -9,7 +9,7 @@ from typing import Any
 from olbench.analysis import results as runs
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
-from olbench.errors import count, plural
+from olbench.errors import count, list_some, plural
 from olbench.records.quantities import (
     MISTAKES,
     NO_CHANGE_MISTAKES,
@@ -225,10 +225,10 @@ class ShownResults(Results):
     """Results that notebooks show as a table."""
 
     def _repr_html_(self) -> str:
-        report, missing = Report(self, None), len(self.missing)
+        report = Report(self, None)
         table = means_matrix(report, report.headline)
         caption = f"{self.name}: {report.size}, protocol {self.config.protocol}. {table.caption}"
-        gap = f" {count(missing, 'row is', 'rows are')} incomplete." if missing else ""
+        gap = f" Incomplete: {list_some(self.missing, 10)}." if self.missing else ""
         return replace(table, caption=caption, note=f"{table.note}{gap}")._repr_html_()
 
 
