@@ -205,7 +205,7 @@ class _Converter:
             own, places = {**other.mapping("what << takes over"), **own}, {**other.keys, **places}
         return Node(own, self.place(node), places)
 
-    def _scalar(self, node: yaml.Node) -> Any:
+    def _scalar(self, node: Any) -> Any:
         try:
             value = self.loader.construct_object(node)
         except yaml.YAMLError:

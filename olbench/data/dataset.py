@@ -243,10 +243,10 @@ def _find_candidates(X: Any, y: Any) -> Ints:
     size = min(n, SAMPLE_ROWS, max(FEW_ROWS, MOST_VALUES // max(1, columns.size)))
     rows = np.union1d(firsts, np.linspace(0, n - 1, size).astype(np.int64))
     odd = _find_odd(_take_columns(X[rows], columns), y[rows], n) if columns.size else {}
-    return columns[np.unique(np.concatenate([[], *odd.values()]).astype(np.int64))]
+    return np.asarray(columns[np.unique(np.concatenate([[], *odd.values()]).astype(np.int64))])
 
 
-def _take_columns(X: Any, columns: Ints) -> Floats:
+def _take_columns(X: Any, columns: Ints) -> Any:
     if not sp.issparse(X):
         return X if columns.size == X.shape[1] else X[:, columns]
     # SciPy would allocate as many numbers as there are columns, which may be billions.
