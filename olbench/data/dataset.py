@@ -132,8 +132,7 @@ def _nonzeros(X: Any) -> Iterator[tuple[Any, Any, Any]]:
             indptr = X.indptr[begin : begin + step + 1]
             span = slice(int(indptr[0]), int(indptr[-1]))
             lengths, columns, values = np.diff(indptr), X.indices[span], X.data[span]
-        kinds = zip((lengths, columns, values), ("<i8", "<i4", "<f8"), strict=True)
-        yield tuple(part.astype(kind, copy=False) for part, kind in kinds)
+        yield lengths.astype("<i8"), columns.astype("<i4", copy=False), values.astype("<f8", copy=False)
 
 
 def dense_is_smaller(n: int, d: int, entries: int) -> bool:

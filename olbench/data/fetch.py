@@ -175,7 +175,8 @@ def download(address: str, path: Path, progress: Progress | None) -> bool:
     # Without a content encoding, the bytes received match the size that the server announces.
     headers = {"Accept-Encoding": "identity"}
     for attempt in range(ATTEMPTS):
-        time.sleep(PAUSE * 2**attempt * (attempt > 0))
+        if attempt:
+            time.sleep(PAUSE * 2**attempt)
         try:
             with requests.get(address, stream=True, timeout=TIMEOUT, headers=headers) as response:
                 if response.ok:

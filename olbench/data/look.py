@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSu
     if sp.issparse(X):
         X, labels, dropped = read_sparse(X, y)
         found = _look_at_matrix(X, labels, "y", reading, positive, "the data")
-        return replace(found, left_out=tuple(each.removesuffix(" left out") for each in dropped))
+        return replace(found, left_out=tuple(dropped))
     found = _look_at_table(as_table(content, "the data"), reading, positive, may_stream=False)
     return found if is_frame(content) else replace(found, reading=replace(found.reading, label=""))
 
@@ -155,32 +156,14 @@ def _look_at_table(
     columns = [column for column in range(len(table.names)) if column not in taken]
     dates, reasons = _choose_columns(table, columns)
 
-    def guess() -> tuple[Reading, tuple[float, float], Dataset]:
-        kept = [k for k in columns if k not in reasons]
-        deviations = _find_deviations(_stack_numbers(table, kept, dates))
-        scale = reading.scale or _choose_scale(deviations, "running" if is_sorted else "standard")
-        # Zeros may be far from all values and spoil the standard deviation; both use all rows.
-        fill = "mean" if scale == "standard" else "zero"
-        specs = {k: ColumnSpec(_name_column(table, k), "drop") for k in reasons} | dates
-        guessed = Reading(
-            label=_name_column(table, label),
-            time=_name_column(table, time) if is_sorted and time is not None else "",
-            missing=fill if table.frame[kept].isna().any(axis=None) else "",
-            categorical="onehot" if any(table.has_text(k) for k in kept if k not in dates) else "",
-            scale=scale,
-            bias=True,
-            columns=(*(specs[k] for k in sorted(specs)), ColumnSpec(OTHERS)) if specs else (),
-        )
-        made = _add(reading, guessed)
-        # Refuses what could not be loaded.
-        plain = DatasetSpec("", reading=replace(made, scale="", bias=False), **classes)
-        return made, deviations, prepare_content(table, plain, table.where)
-
-    made, deviations, data = guess()
+    guess = partial(
+        _guess_reading, table, reading, classes, label, time if is_sorted else None, columns, dates
+    )
+    made, deviations, data = guess(reasons)
     odd = _find_odd_columns(table, [k for k in columns if k not in (*dates, *reasons)], data)
     if odd and len(odd) + len(reasons) < len(columns):
         reasons |= odd
-        made, deviations, data = guess()
+        made, deviations, data = guess(reasons)
     place = f"{table.column_name(label)} (choose another with --label)"
     time_name = "" if time is None else table.column_name(time)
     notes = (
@@ -192,9 +175,40 @@ def _look_at_table(
         *_describe_oddities(find_oddities(data.X, data.y, data.about.features)),
     )
     columns_out = [f"{_show_name(table, k)} ({reasons[k]})" for k in sorted(reasons)]
-    left_out = [each.removesuffix(" left out") for each in left_out]
     size = data.X.shape[1] + 1
     return FileSummary(size, labels, chosen, made, notes, (*left_out, *columns_out), time_name, is_sorted)
+
+
+def _guess_reading(
+    table: TypedFrame,
+    reading: Reading,
+    classes: Mapping[str, Any],
+    label: int,
+    time: int | None,
+    columns: list[int],
+    dates: dict[int, ColumnSpec],
+    left_out: Collection[int],
+) -> tuple[Reading, tuple[float, float], Dataset]:
+    """Return a reading with what is not given, the deviations of features, and the data before scaling."""
+    kept = [k for k in columns if k not in left_out]
+    deviations = _find_deviations(_stack_numbers(table, kept, dates))
+    scale = reading.scale or _choose_scale(deviations, "standard" if time is None else "running")
+    # Zeros may be far from all values and spoil the standard deviation; both use all rows.
+    fill = "mean" if scale == "standard" else "zero"
+    specs = {k: ColumnSpec(_name_column(table, k), "drop") for k in left_out} | dates
+    guessed = Reading(
+        label=_name_column(table, label),
+        time="" if time is None else _name_column(table, time),
+        missing=fill if table.frame[kept].isna().any(axis=None) else "",
+        categorical="onehot" if any(table.has_text(k) for k in kept if k not in dates) else "",
+        scale=scale,
+        bias=True,
+        columns=(*(specs[k] for k in sorted(specs)), ColumnSpec(OTHERS)) if specs else (),
+    )
+    made = _add(reading, guessed)
+    # Refuses what could not be loaded.
+    plain = DatasetSpec("", reading=replace(made, scale="", bias=False), **classes)
+    return made, deviations, prepare_content(table, plain, table.where)
 
 
 def _stack_numbers(table: TypedFrame, columns: list[int], dates: Mapping[int, ColumnSpec]) -> Any:

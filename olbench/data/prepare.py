@@ -61,7 +61,9 @@ def prepare_content(content: Any, spec: DatasetSpec, where: str) -> Dataset:
         if reading.time != "" or reading.arrival != "" or reading.columns:
             raise UserError("a sparse X has no named columns; leave out time, arrival and columns")
         X, labels, dropped = read_sparse(X, y)
-        about = About(steps=("label: column 'label'", *dropped), label="label")
+        about = About(
+            steps=("label: column 'label'", *(f"{each} left out" for each in dropped)), label="label"
+        )
         times: tuple[Any, ...] = ()
     else:
         table = as_table(content, where)
@@ -154,12 +156,13 @@ def find_unlabelled(table: TypedFrame, label: int) -> tuple[Any, list[str]]:
     gaps = table.frame[label].isna().to_numpy()
     if gaps.all():
         raise table.fail(f"{table.column_name(label)} has no values; name another column with --label")
-    return gaps, [f"{count(int(gaps.sum()), 'row')} without a label left out"] if gaps.any() else []
+    return gaps, [f"{count(int(gaps.sum()), 'row')} without a label"] if gaps.any() else []
 
 
 def _find_gaps(table: TypedFrame, columns: list[int], label: int, missing: str) -> tuple[Any, list[str]]:
     """Return the rows to leave out, and a description."""
-    unlabelled, steps = find_unlabelled(table, label)
+    unlabelled, dropped = find_unlabelled(table, label)
+    steps = [f"{each} left out" for each in dropped]
     if missing in ("zero", "mean"):
         return unlabelled, steps
     gaps = table.frame[columns].isna().to_numpy() & ~unlabelled[:, None]

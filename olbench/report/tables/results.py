@@ -9,7 +9,7 @@ from typing import Any
 from olbench.analysis import results as runs
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
-from olbench.errors import count, list_some, plural
+from olbench.errors import list_some, plural
 from olbench.records.quantities import (
     MISTAKES,
     NO_CHANGE_MISTAKES,
