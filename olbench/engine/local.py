@@ -28,6 +28,7 @@ from olbench.learners.passes import StoppedError
 from olbench.learners.start import start
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import numbers_of
+from olbench.protocols.recorded import find_defect
 from olbench.records.record import failure, success
 from olbench.records.trial import Outcome, Record, Trial, code_of
 
@@ -45,6 +46,12 @@ def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = No
     try:
         work = run or partial(protocol.run, trial, trial.source, stop.is_set)
         outcome = run_rule(trial.definition, work, stop.is_set)
+        seconds = time.perf_counter() - started
+        if outcome is None:
+            return None
+        record = success(trial, outcome, protocol.numbered, seconds)
+        if defect := find_defect(protocol, record):
+            raise UserError(defect)
     except StoppedError:
         return None
     except UserInterruptError:
@@ -52,8 +59,7 @@ def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = No
     # sys.exit in a contestant would end the command as if all were well.
     except BaseException as error:
         return fail(trial, error)
-    seconds = time.perf_counter() - started
-    return None if outcome is None else success(trial, outcome, protocol.numbered, seconds)
+    return record
 
 
 def fail(trial: Trial, error: BaseException) -> Record:

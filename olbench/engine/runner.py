@@ -17,7 +17,7 @@ from olbench.engine.progress import Progress, show_progress
 from olbench.engine.resources import guess_cost
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
-from olbench.errors import UserError, plural
+from olbench.errors import UserError, count, plural
 from olbench.protocols.definition import Cell, Kind, Known, numbers_of
 from olbench.protocols.recorded import RecordedRun
 from olbench.protocols.specs import Experiment
@@ -196,6 +196,11 @@ class Run:
                     self._tell_deaths()
                     self._keep(finished)
                     self._release(finished["dataset"], left)
+                if not (self.stop.is_set() or any(trial.key in self.known for trial in trials)):
+                    raise UserError(
+                        f"none of {count(len(trials), 'trial')} came back under its own key; the protocol or "
+                        "the executor changes trials while they run"
+                    )
             except LedgerFullError:
                 self.stop.set()
                 for _ in running:  # let the workers finish

@@ -25,7 +25,7 @@ from olbench.protocols.measures import FROM_MARGINS
 from olbench.protocols.specs import Experiment, setting_for
 from olbench.protocols.tuning import Choice, Grid
 from olbench.records.quantities import Quantity
-from olbench.records.trial import Outcome, Record, Trial, code_of
+from olbench.records.trial import Outcome, Record, Trial, code_of, make_plain
 from olbench.structs import choice as choice
 from olbench.structs import whole as whole
 from olbench.structs import wholes as wholes
@@ -306,13 +306,13 @@ class Cell:
     @cached_property
     def start(self) -> Choice:
         """The first candidate of a tuning: parameters and settings, except those that trials choose."""
-        settings = {name: values[0] for name, values in self.tuned_settings.items() if values}
+        settings = {name: values[0] for name, values in make_plain(self.tuned_settings).items() if values}
         inside = self.spec.grid if self.tunes_inside else ()
         return {name: value for name, value in self.defaults.items() if name not in inside} | settings
 
     @cached_property
     def grid(self) -> Grid:
-        return {} if self.tunes_inside else {**self.spec.grid, **self.tuned_settings}
+        return {} if self.tunes_inside else make_plain({**self.spec.grid, **self.tuned_settings})
 
     def planned(self, known: Known) -> int:
         """Return how many trials it needs; a view shares its reported trials with another cell."""
@@ -387,12 +387,12 @@ class Cell:
             dataset=self.source.name,
             fingerprint=self.source.fingerprint,
             algorithm=self.spec.id,
-            params=self.params_of(choice),
-            options=self.spec.options,
+            params=make_plain(self.params_of(choice), "params"),
+            options=make_plain(self.spec.options, "options"),
             seed=self.config.seed,
             role=role,
             number=number,
-            setting={**self.trial_setting(choice, role), **setting},
+            setting=make_plain({**self.trial_setting(choice, role), **setting}, "setting"),
             code=self._code,
             source=self.source,
             wanted=self.wanted(role),

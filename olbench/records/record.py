@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 from olbench.errors import UserError, describe_error, escape_controls, find_line, shorten
 from olbench.records import FORMAT
 from olbench.records.quantities import COUNTS, CPU_SECONDS, LABELS, NONZEROS, SECONDS, STATE_BYTES
-from olbench.records.trial import Outcome, Record, Trial
+from olbench.records.trial import Outcome, Record, Trial, make_plain
 from olbench.structs import is_number, is_whole
 
 #: Fields of a record that are mappings but not curves; a run keeps them in memory.
@@ -38,15 +40,27 @@ class BrokenRecordError(RecordError):
 
 
 def success(trial: Trial, outcome: Outcome, numbered: str, seconds: float) -> Record:
-    """The seconds are of the whole trial, unless the protocol measures a more relevant part of it."""
+    """The seconds are of the whole trial, unless the protocol measures a more relevant part of it.
+
+    A UserError says what no record can hold.
+    """
     measured: Record = {"seconds": round(seconds, 9), **outcome.measured, **outcome.series}
     if outcome.choice:
-        measured["choice"] = dict(outcome.choice)
+        measured["choice"] = outcome.choice
     if outcome.state_bytes is not None:
         measured[STATE_BYTES.name] = outcome.state_bytes
-    told = {"timing": "shared", "status": "ok", "error": None}
-    arrays = {"arrays": dict(outcome.arrays)} if outcome.arrays else {}
-    return {**_head(trial, numbered), **measured, **told, **arrays}
+    told = {**_head(trial, numbered), "timing": "shared", "status": "ok", "error": None}
+    if taken := sorted(told.keys() & measured.keys()):
+        raise UserError(f"a record has a field {taken[0]} of its own; give the quantity another name")
+    record = {**make_plain(measured), **told}
+    try:
+        _check_measured(record)
+    except BrokenRecordError as error:
+        raise UserError(str(error)) from None
+    arrays = {name: np.asarray(each) for name, each in outcome.arrays.items()}
+    if objects := [name for name, each in arrays.items() if each.dtype.hasobject]:
+        raise UserError(f"the array {objects[0]} has Python objects; give it a dtype of numbers or text")
+    return {**record, "arrays": arrays} if arrays else record
 
 
 def failure(trial: Trial, error: BaseException, numbered: str, fields: Sequence[str]) -> Record:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -14,12 +15,35 @@ from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import Algorithm, make_algorithm
 from olbench.algorithms.definition import Definition, Value
 from olbench.data.source import Source
+from olbench.errors import UserError
 from olbench.records import seeds
 
 #: Made once: `json.dumps` would make one for every key.
 _ENCODER = json.JSONEncoder(sort_keys=True)
 #: A line of the ledger; before it is written, with the arrays themselves in place of where they are.
 Record = dict[str, Any]
+
+
+def make_plain(value: Any, name: str = "") -> Any:
+    """Return a value as JSON gives it back: NumPy's become Python's, keys become text, tuples lists.
+
+    Whatever a protocol or a grid puts into a trial or an outcome comes through here, so that a trial has one
+    key and one setting on every machine.
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{name} is {value}; give a finite number, or None if it is undefined")
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, list | tuple):
+        return [make_plain(item, name) for item in value]
+    if not isinstance(value, Mapping):
+        raise UserError(f"{name} is a {type(value).__name__}; give numbers, text, lists or mappings")
+    plain = {str(key): make_plain(item, f"{name}.{key}" if name else str(key)) for key, item in value.items()}
+    if len(plain) < len(value):
+        raise UserError(f"{name} has two keys that are the same as text; give them other names")
+    return plain
 
 
 @dataclass(frozen=True)
