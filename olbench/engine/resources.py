@@ -31,7 +31,10 @@ SLOW = 20
 
 
 def count_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return how many cores this process may use, by its affinity, the quota of a container and joblib."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
 
 
 def default_jobs() -> int:

@@ -6,6 +6,7 @@ trials. The engine and the reports know only these two classes, not the protocol
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -96,6 +97,18 @@ class Protocol(ABC):
     def cells(self, sources: Sequence[Source]) -> "Sequence[Cell]":
         """Return the cells of the experiment: every algorithm on every data set, in all of its variants."""
         return [Cell(self, *each) for each in self.experiment.entries(sources)]
+
+    @cached_property
+    def alike(self) -> Mapping[str, tuple[int, Counter[str]]]:
+        """For each id, how many entries without a name have it, and how many of these have each setting."""
+        entries: dict[str, list[AlgorithmSpec]] = {}
+        for spec in self.experiment.algorithms:
+            if not spec.name:
+                entries.setdefault(spec.id, []).append(spec)
+        return {
+            id: (len(specs), Counter(text for spec in specs for text in _describe(spec)))
+            for id, specs in entries.items()
+        }
 
     def refuse(self, definition: Definition) -> None:  # noqa: B027
         """Raise a UserError if an algorithm cannot run under this protocol."""
@@ -223,10 +236,10 @@ class Cell:
         spec = self.spec
         if spec.name:
             return spec.name + self.suffix
-        alike = [_describe(each) for each in self.config.algorithms if each.id == spec.id and not each.name]
-        if len(alike) < 2:
+        alike, shared = self.protocol.alike.get(spec.id, (0, Counter()))
+        if alike < 2:
             return spec.id + self.suffix
-        apart = [text for text in _describe(spec) if any(text not in other for other in alike)]
+        apart = [text for text in _describe(spec) if shared[text] < alike]
         return f"{spec.id} ({', '.join(apart) or 'defaults'}){self.suffix}"
 
     @property

@@ -11,12 +11,16 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from olbench import api
+from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import find_source
+from olbench.data.spec import DatasetSpec
 from olbench.engine.local import WAITING_PER_JOB, LocalExecutor, attempt
+from olbench.engine.resources import count_cores, default_jobs
 from olbench.engine.runner import pin_to_one_core
 from olbench.engine.stopping import StopFlag
 from olbench.plugins import forget_file, load_file
-from olbench.protocols import cells_of
+from olbench.protocols import cells_of, definition
+from olbench.protocols.online import OnlineExperiment
 from olbench.protocols.reading import read_config
 from olbench.records import run_file
 from olbench.records.record import write_line
@@ -219,6 +223,24 @@ def test_entries_of_one_algorithm_are_told_apart_by_what_sets_them_apart(here, c
         "arow (covariance=full, form=covariance)", "arow (covariance=diag, projection=kl)",
     ]  # fmt: skip
     assert here.out("check", "small.yaml", "--against", "out", "--quiet") == "16 counts compared, 0 changed\n"
+
+
+def test_labels_take_time_in_proportion_to_the_entries(monkeypatch):
+    described = []
+    describe = definition._describe
+    monkeypatch.setattr(definition, "_describe", lambda spec: described.append(spec) or describe(spec))
+    specs = tuple(AlgorithmSpec("arow", {"r": float(r), "a": 1.0}) for r in range(1, 301))
+    source = find_source(DatasetSpec("breast-cancer"))
+    cells = cells_of(OnlineExperiment((source.spec,), specs), [source])
+    assert [cell.label for cell in cells[:2]] == ["arow (r=1.0)", "arow (r=2.0)"]
+    assert len({cell.label for cell in cells}) == 300
+    assert len(described) <= 3 * 300
+
+
+def test_cores_are_those_that_a_container_or_the_user_allows(monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert count_cores() == 1
+    assert default_jobs() == 1
 
 
 @pytest.fixture
