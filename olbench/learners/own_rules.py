@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from threading import Thread, local
+from threading import Lock, Thread, local
 from typing import Any, TypeVar
 
 from olbench.algorithms.definition import Definition
@@ -21,16 +21,18 @@ PAUSE, PATIENCE = 0.05, 0.5
 
 class _Hooks:
     before: Callable[[Any], object] = sys.__unraisablehook__
+    listeners = 0
 
 
-_heard = local()
+_hooks, _heard = Lock(), local()
 
 
 @contextmanager
 def raise_errors(definition: Definition) -> Iterator[None]:
-    # Read once: another thread may set it between two reads.
-    if (hook := sys.unraisablehook) is not _hear:
-        _Hooks.before, sys.unraisablehook = hook, _hear
+    with _hooks:
+        _Hooks.listeners += 1
+        if sys.unraisablehook is not _hear:
+            _Hooks.before, sys.unraisablehook = sys.unraisablehook, _hear
     before = getattr(_heard, "errors", None)
     errors: list[BaseException] = []
     _heard.errors = errors
@@ -38,6 +40,10 @@ def raise_errors(definition: Definition) -> Iterator[None]:
         yield
     finally:
         _heard.errors = before
+        with _hooks:
+            _Hooks.listeners -= 1
+            if not _Hooks.listeners and sys.unraisablehook is _hear:
+                sys.unraisablehook = _Hooks.before
     for error in errors:
         line = find_line(error, definition.file)
         place = f"{definition.file}:{line}: " if line else definition.place

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zlib
 from importlib.metadata import version
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -475,11 +476,18 @@ def test_compiled_rules_stay_out_of_the_folder_of_their_file_and_notice_its_edit
     assert [list(file.parent.iterdir()) for file in files] == [[file] for file in files]
 
 
-def test_two_passes_that_begin_at_once_do_not_hear_errors_as_their_own(monkeypatch):
-    class Sys:
-        hooks = iter([sys.__unraisablehook__, own_rules._hear])
-        unraisablehook = property(lambda self: next(self.hooks), lambda self, hook: None)
-
-    monkeypatch.setattr(own_rules, "sys", Sys())
-    with own_rules.raise_errors(get_definition("arow")):
-        assert own_rules._Hooks.before is sys.__unraisablehook__
+def test_passes_listen_to_errors_only_while_they_run(monkeypatch):
+    others, other = [], SimpleNamespace(object="not of the compiler")
+    monkeypatch.setattr(sys, "unraisablehook", others.append)
+    mine, arow = sys.unraisablehook, get_definition("arow")
+    first, second = own_rules.raise_errors(arow), own_rules.raise_errors(arow)
+    with first:
+        second.__enter__()  # one that goes on in another thread
+        sys.unraisablehook(other)
+    assert sys.unraisablehook is own_rules._hear
+    second.__exit__(None, None, None)
+    assert sys.unraisablehook is mine
+    assert others == [other]
+    with own_rules.raise_errors(arow):
+        sys.unraisablehook = print  # what somebody sets meanwhile stays
+    assert sys.unraisablehook is print
