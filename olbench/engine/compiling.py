@@ -35,7 +35,7 @@ def check_rules(cells: Sequence[Cell], say: Callable[[str], None] = lambda text:
             run_rule(definition, partial(getattr, definition, "compiled_rule"))
 
 
-def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callable[[str], None]) -> None:
+def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callable[..., None]) -> None:
     # The time to compile a kernel grows with its source.
     sizes = {place: len(inspect.getsource(import_module(place[0]))) for place in find_missing(cells)}
     places = sorted(sizes, key=lambda place: (sizes[place], place), reverse=True)
@@ -48,26 +48,26 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
     ids = sorted(id for id, each in definitions.items() if each.module.startswith("olbench."))
     is_kept = outlasts_process()
     left, begin = dict.fromkeys(places), time.monotonic()
-    say(describe_compiling(left, len(places), 0.0, is_kept))
+    say(*describe_compiling(left, len(places), 0.0, is_kept))
     # What fails is compiled again where it is used, and the error is reported there.
     with suppress(Exception):
         for place in compile_kernels(places, ids, min(jobs, count_cores()), stop):
             del left[place]
-            say(describe_compiling(left, len(places), time.monotonic() - begin, is_kept))
+            say(*describe_compiling(left, len(places), time.monotonic() - begin, is_kept))
 
 
 NOT_KEPT = "; the cache folder cannot be written, so set OLBENCH_CACHE to one that can"
 
 
-def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kept: bool) -> str:
-    """Return what is compiled and, once one is done, the time it takes; the end may be cut by a terminal."""
+def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kept: bool) -> tuple[str, str]:
+    """Return what is compiled and how far that is; the end may be cut by a terminal."""
     names = [module.rpartition(".")[2] for module, _ in left]
     done = total - len(names)
     kernels = "kernel" if total == 1 else "kernels"
-    words = f"compiling {total} {kernels} {'once' if is_kept else 'in every run'}: {done} done"
-    if names and done:
-        words += f", about {duration(elapsed / done * total)} in all"
-    return words + (f" ({', '.join(names)})" if names else "") + ("" if is_kept else NOT_KEPT)
+    time = f", about {duration(elapsed / done * total)} in all" if names and done else ""
+    listed = f" ({', '.join(names)})" if names else ""
+    detail = f": {done} done{time}{listed}{'' if is_kept else NOT_KEPT}"
+    return f"compiling {total} {kernels} {'once' if is_kept else 'in every run'}", detail
 
 
 def find_missing(cells: Sequence[Cell]) -> set[Place]:

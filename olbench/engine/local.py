@@ -30,7 +30,7 @@ from olbench.protocols import get_protocol
 from olbench.protocols.definition import numbers_of
 from olbench.protocols.recorded import find_defect
 from olbench.records.record import failure, success
-from olbench.records.trial import Outcome, Record, Trial, code_of
+from olbench.records.trial import Outcome, Record, Trial, code_of, kind_of
 
 #: Records of a thread that may wait to be written before it takes another trial.
 WAITING_PER_JOB = 4
@@ -76,10 +76,18 @@ class Executor(Protocol):
 
 
 def order_by_cost(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the longest first: a long trial that starts last would leave the other workers idle."""
-    return sorted(
-        trials, key=lambda t: guess_cost(t.source, t.source.n, t.algorithm, t.options), reverse=True
-    )
+    """Return one trial of each kind, to learn what it takes, then the others; of both the longest first.
+
+    A long trial that starts last would leave the other workers idle.
+    """
+    firsts = {kind_of(vars(trial)): trial for trial in reversed(trials)}
+    costs = {kind: guess_cost(t.source, t.source.n, t.algorithm, t.options) for kind, t in firsts.items()}
+
+    def place(trial: Trial) -> tuple[bool, float]:
+        kind = kind_of(vars(trial))
+        return firsts[kind] is not trial, -costs[kind]
+
+    return sorted(trials, key=place)
 
 
 @dataclass(frozen=True)
@@ -94,9 +102,15 @@ class LocalExecutor:
         kernels = [trial for trial in ordered if not trial.is_object]
         objects = [trial for trial in ordered if trial.is_object]
         warm_up(kernels, stop, self.say)
+        self.say("")
+        # One of each kind comes before the objects, so that the time left is known early.
+        kinds = len({kind_of(vars(trial)) for trial in kernels}) if objects else 0
         with threadpool_limits(1), silence_threads(stop):
-            yield from self._run_in_threads(kernels, stop)
+            yield from self._run_in_threads(kernels[:kinds], stop)
+            if objects:
+                self.say("starting processes")
             yield from self._run_in_processes(objects, stop)
+            yield from self._run_in_threads(kernels[kinds:], stop)
 
     def _run_in_threads(self, trials: Sequence[Trial], stop: StopFlag) -> Iterator[Record]:
         if not trials:

@@ -7,6 +7,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from threading import Event, Thread
 from typing import Any
 
@@ -14,13 +15,14 @@ from olbench.data.compressed import listen_to_reading
 from olbench.engine.display import can_redraw, make_bar, wrap
 from olbench.engine.resources import duration
 from olbench.errors import count
-from olbench.protocols.definition import Kind
 from olbench.records.quantities import Quantity
-from olbench.records.trial import Record
+from olbench.records.trial import Kind, Record, kind_of
 
 ALL = "all"
-#: The share of the estimated cost that is done before the time left is worth saying.
-CREDIBLE = 0.05
+#: From this many kinds of trials on, what the others take can be guessed.
+CREDIBLE = 5
+#: From this many trials of a kind on, their own waits count.
+USUAL = 5
 
 
 def is_notebook() -> bool:
@@ -39,26 +41,64 @@ def show_progress(quiet: bool) -> Iterator["Progress"]:
         progress.close()
 
 
+@dataclass
+class Pace:
+    """How long trials of each kind take, from those that are done."""
+
+    costs: Mapping[Kind, float]
+    #: How many of a kind are done, the seconds of their passes, and those between one record and the next.
+    seen: dict[Kind, tuple[int, float, float]] = field(default_factory=dict)
+    #: The seconds of all passes whose wait is known.
+    timed: float = 0.0
+
+    def add(self, kind: Kind, seconds: float, wait: float | None) -> None:
+        done, passes, waits = self.seen.get(kind, (0, 0.0, 0.0))
+        self.seen[kind] = done + 1, passes + seconds, waits + (wait or 0.0)
+        if wait is not None:
+            self.timed += seconds
+
+    def estimate(self, left: Mapping[Kind, int]) -> tuple[float, float]:
+        """Return the seconds that these trials take: those of a kind that was seen, and a guess for others.
+
+        Workers share the time between records. A long trial is on its way while short ones come back, so it
+        takes at least its part of the time of all passes.
+        """
+        seen = dict(self.seen)  # the display asks in a thread of its own
+        waited, passed = (sum(each[place] for each in seen.values()) for place in (2, 1))
+        share = min(1.0, waited / self.timed) if self.timed else 1.0
+        least = min((waits / done for done, _, waits in seen.values()), default=0.0)
+        took = {
+            # The first few wait for data, caches and each other.
+            kind: max(waits / done if done >= USUAL else least, share * passes / done)
+            for kind, (done, passes, waits) in seen.items()
+        }
+        cost = sum(self.costs[kind] * done for kind, (done, *_) in seen.items())
+        rate = share * passed / cost if cost else 0.0
+        known = sum(number * took[kind] for kind, number in left.items() if kind in took)
+        others = (kind for kind in left if kind not in took)
+        return known, sum(left[kind] * max(least, rate * self.costs[kind]) for kind in others)
+
+
 class Progress:
-    """What is done, in words and in trials; the time left follows the estimated cost of trials."""
+    """What is done, in words and in trials, and the time left."""
 
     def __init__(self) -> None:
-        self.words = self.share = ""
-        self.since = self.begin = time.monotonic()
+        self.activity = self.words = self.share = ""
+        self.since = self.begin = self.changed = time.monotonic()
         self.quantity: Quantity | None = None
-        self.planned: dict[Kind, int] = {}
-        self.costs: Mapping[Kind, float] = {}
+        self.planned: Mapping[Kind, int] = {}
         self.done = Counter[Kind]()
-        self.reused_cost = 0.0
+        self.pace = Pace({})
         self.values: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
         #: Set by Ctrl-C.
         self.stop = Event()
 
-    def say(self, text: str) -> None:
-        """Show the current activity before or between trials."""
-        if text.partition(":")[0] != self.words.partition(":")[0]:
-            self.since = time.monotonic()
-        self.words, self.share = text, ""
+    def say(self, activity: str, detail: str = "") -> None:
+        """Show what goes on before or between trials, or with "" that trials run."""
+        self.changed = time.monotonic()
+        if activity != self.activity:
+            self.since = self.changed
+        self.activity, self.words, self.share = activity, f"{activity}{detail}", ""
         self.show()
 
     def follow_reading(self, position: int, size: int) -> None:
@@ -69,36 +109,36 @@ class Progress:
 
     def start(
         self,
-        planned: dict[Kind, int],
+        planned: Mapping[Kind, int],
         costs: Mapping[Kind, float],
         reused: Iterable[Record],
         quantity: Quantity,
     ) -> None:
         """Show the trials of a run, given how many there are of each kind and what one costs, in any unit."""
-        self.planned, self.costs, self.quantity = planned, costs, quantity
+        self.planned, self.pace, self.quantity = planned, Pace(costs), quantity
         for record in reused:
             self._count(record)
-        _, self.reused_cost = self.sum_up(self.done)
-        self.since = self.begin = time.monotonic()
-        self.words = "running"
-        self.show()
+        self.begin = time.monotonic()
+        self.say("")
 
     def add(self, record: Record) -> None:
+        now = time.monotonic()
+        # A trial that comes back during an activity, such as the start of processes, has waited for that.
+        self.pace.add(kind_of(record), record["seconds"] or 0.0, None if self.words else now - self.changed)
         self._count(record)
-        self.words = ""
-        self.show()
+        self.say("")
 
     def _count(self, record: Record) -> None:
-        self.done[record["dataset"], record["algorithm"], str(dict(record["options"]))] += 1
+        self.done[kind_of(record)] += 1
         if self.quantity and record["status"] == "ok" and record["role"] == "report":
             # A config can list an algorithm several times; the entries differ in at least one of these.
             entry = record["algorithm"], str([record.get(name) for name in ("params", "options", "setting")])
             self.values[record["dataset"]][entry].append(self.quantity.of(record))
 
-    def sum_up(self, trials: Mapping[Kind, int], dataset: str = ALL) -> tuple[int, float]:
-        """Return how many of these trials are on a data set, and what they cost."""
-        own = {kind: n for kind, n in list(trials.items()) if dataset in (ALL, kind[0])}
-        return sum(own.values()), sum(n * self.costs[kind] for kind, n in own.items())
+    @staticmethod
+    def sum_up(trials: Mapping[Kind, int], dataset: str = ALL) -> int:
+        """Return how many of these trials are on a data set."""
+        return sum(number for kind, number in list(trials.items()) if dataset in (ALL, kind[0]))
 
     @property
     def state(self) -> str:
@@ -108,14 +148,16 @@ class Progress:
         if self.words:
             words = f"{self.words}, {self.share}" if self.share else self.words
             return f"{words} ({duration(time.monotonic() - self.since)})"
-        (_, planned), (_, done) = self.sum_up(self.planned), self.sum_up(self.done)
-        if planned <= done or done <= self.reused_cost:
+        left = {kind: number - self.done[kind] for kind, number in list(self.planned.items())}
+        left = {kind: number for kind, number in left.items() if number > 0}
+        if not left:
             return "almost done"
-        elapsed = time.monotonic() - self.begin
-        share = (done - self.reused_cost) / (planned - self.reused_cost)
-        if share < CREDIBLE:
-            return f"running ({duration(elapsed)})"
-        return f"about {duration(elapsed * (1 / share - 1))} left"
+        (known, guessed), now = self.pace.estimate(left), time.monotonic()
+        is_bound = guessed > known and len(self.pace.seen) < CREDIBLE
+        seconds = max(0.0, known + (0.0 if is_bound else guessed) - (now - self.changed))
+        if not self.pace.seen or (is_bound and not seconds):
+            return f"running ({duration(now - self.begin)})"
+        return f"{'at least' if is_bound else 'about'} {duration(seconds)} left"
 
     def best(self, dataset: str) -> str:
         means = [(sum(values) / len(values), id) for (id, _), values in list(self.values[dataset].items())]
@@ -152,7 +194,7 @@ class Lines(Progress):
             self.speak()
 
     def speak(self) -> None:
-        (done, _), (planned, _) = self.sum_up(self.done), self.sum_up(self.planned)
+        done, planned = self.sum_up(self.done), self.sum_up(self.planned)
         counts = f"{done:,} of {count(planned, 'trial')}, " if planned else ""
         if not (self.words or counts) or (not self.words and counts == self.last):
             return
@@ -184,7 +226,7 @@ class Bars(Progress):
         self.bars = Redrawn(*columns, console=Console(stderr=True), transient=True)
         self.tasks[ALL] = self.bars.add_task("", total=None, note="")
 
-    def start(self, planned: dict[Kind, int], *about: Any) -> None:
+    def start(self, planned: Mapping[Kind, int], *about: Any) -> None:
         # The line for all of them comes last.
         self.bars.remove_task(self.tasks.pop(ALL))
         for name in (*dict.fromkeys(dataset for dataset, *_ in planned), ALL):
@@ -196,7 +238,7 @@ class Bars(Progress):
 
     def update(self) -> None:
         for name, task in list(self.tasks.items()):
-            (done, _), (planned, _) = self.sum_up(self.done, name), self.sum_up(self.planned, name)
+            done, planned = self.sum_up(self.done, name), self.sum_up(self.planned, name)
             note = self.state if name == ALL else self.best(name)
             if planned:
                 self.bars.update(task, completed=done, total=planned, note=f"{done:,}/{planned:,} {note}")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from olbench.engine.resources import guess_cost
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
 from olbench.errors import UserError, count, plural
-from olbench.protocols.definition import Cell, Kind, Known, numbers_of
+from olbench.protocols.definition import Cell, Known, numbers_of
 from olbench.protocols.recorded import RecordedRun
 from olbench.protocols.specs import Experiment
 from olbench.records import provenance, run_file
@@ -27,7 +27,7 @@ from olbench.records.compare import compare_records
 from olbench.records.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.records.record import without_series
 from olbench.records.run_file import CellFacts, DataFacts, RunFile
-from olbench.records.trial import Record, Trial
+from olbench.records.trial import Kind, Record, Trial
 
 
 @contextmanager
@@ -223,19 +223,21 @@ class Run:
             cells[0].source.close()
 
     def _planned(self) -> dict[Kind, int]:
-        counts: dict[Kind, int] = {}
+        counts = Counter[Kind]()
         for cell in self.cells:
+            planned = cell.planned(self.known)
+            tuned = min(planned, cell.tuning_passes)
             again = cell.repeats if self.timing == "exclusive" else 0
-            counts[cell.kind] = counts.get(cell.kind, 0) + cell.planned(self.known) + again
+            counts[cell.kind("tune")] += tuned
+            counts[cell.kind("report")] += planned - tuned + again
         return counts
 
     def _start_progress(self) -> None:
-        trials, work = defaultdict[Kind, int](int), defaultdict[Kind, float](float)
-        for cell in self.cells:
-            planned = cell.planned(self.known)
-            trials[cell.kind] += planned
-            work[cell.kind] += planned * guess_cost(cell.source, cell.rounds, cell.spec.id, cell.spec.options)
-        costs = {kind: work[kind] / max(1, number) for kind, number in trials.items()}
+        costs = {
+            cell.kind(role): guess_cost(cell.source, cell.rounds, cell.spec.id, cell.spec.options)
+            for cell in self.cells
+            for role in ("tune", "report")
+        }
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         reused = [self.known[key] for key in needed & self.known.keys()]
         self.progress.start(self._planned(), costs, reused, self.cells[0].protocol.quantities[0])
@@ -249,6 +251,7 @@ class Run:
         """Run the reported trials again, one at a time and pinned to one core, and keep their times."""
         trials = list(self._untimed())
         warm_up(trials, self.stop, self.progress.say)
+        self.progress.say("")
         with pin_to_one_core():
             for trial in trials:
                 record = attempt(trial, self.stop)

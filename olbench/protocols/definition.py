@@ -26,7 +26,7 @@ from olbench.protocols.measures import FROM_MARGINS
 from olbench.protocols.specs import Experiment, setting_for
 from olbench.protocols.tuning import Choice, Grid
 from olbench.records.quantities import Quantity
-from olbench.records.trial import Outcome, Record, Trial, code_of, make_plain
+from olbench.records.trial import Kind, Outcome, Record, Trial, code_of, make_plain
 from olbench.structs import choice as choice
 from olbench.structs import whole as whole
 from olbench.structs import wholes as wholes
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from olbench.learners.breakdowns import Breakdown
 
 Known = Mapping[str, Record]
-#: The data set, algorithm and options of trials that take about equally long.
-Kind = tuple[str, str, str]
 Stopped = Callable[[], bool]
 T = TypeVar("T")
 #: Orders in windows: the bytes of a block of neighbouring rows, and how many random blocks are shuffled
@@ -242,10 +240,9 @@ class Cell:
         apart = [text for text in _describe(spec) if shared[text] < alike]
         return f"{spec.id} ({', '.join(apart) or 'defaults'}){self.suffix}"
 
-    @property
-    def kind(self) -> Kind:
+    def kind(self, role: str) -> Kind:
         """What decides how long its trials take."""
-        return self.source.name, self.spec.id, str(dict(self.spec.options))
+        return self.source.name, self.spec.id, str(dict(self.spec.options)), role
 
     @property
     def repeats(self) -> int:

@@ -100,6 +100,14 @@ class Trial:
         return seeds.generator(self.seed, self.dataset, stream, self.number if number is None else number)
 
 
+#: The data set, algorithm, options and role of trials that take about equally long.
+Kind = tuple[str, str, str, str]
+
+
+def kind_of(record: Mapping[str, Any]) -> Kind:
+    return record["dataset"], record["algorithm"], str(dict(record["options"])), record["role"]
+
+
 FIELDS = tuple(each.name for each in fields(Trial) if each.name not in ("source", "wanted"))
 
 

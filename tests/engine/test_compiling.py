@@ -72,14 +72,14 @@ def test_only_the_kernels_of_the_config_and_its_data_are_missing(cells, nothing_
 def test_the_display_says_what_is_compiled_and_how_much_is_done(cells, nothing_ready, monkeypatch):
     monkeypatch.setattr(compiling, "_compile", lambda place: place)
     said: list[str] = []
-    compile_ahead(cells("pa1,arow"), 1, StopFlag(), said.append)
+    compile_ahead(cells("pa1,arow"), 1, StopFlag(), lambda *words: said.append("".join(words)))
     assert [re.sub(", about .* in all", "", text) for text in said] == [
         "compiling 2 kernels once: 0 done (covariance, first_order)",
         "compiling 2 kernels once: 1 done (first_order)",
         "compiling 2 kernels once: 2 done",
     ]
     left = [("olbench.kernels.gram", "run"), ("olbench.kernels.root", "run")]
-    not_kept = compiling.describe_compiling(left, 3, 12.0, False)
+    not_kept = "".join(compiling.describe_compiling(left, 3, 12.0, False))
     words = "compiling 3 kernels in every run: 1 done, about 36 s in all (gram, root); the cache folder"
     assert not_kept.startswith(words)
 
@@ -89,7 +89,7 @@ def test_a_kernel_that_does_not_compile_ahead_is_left_to_its_trials(cells, nothi
         raise RuntimeError("no compiler")
 
     monkeypatch.setattr(compiling, "_compile", fail)
-    compile_ahead(cells("pa1"), 1, StopFlag(), lambda text: None)
+    compile_ahead(cells("pa1"), 1, StopFlag(), lambda *words: None)
     monkeypatch.setattr(LazyKernel, "is_ready", True)
     compile_ahead(cells("pa1,arow"), 2, StopFlag(), pytest.fail)  # all is compiled, and nothing is said
 

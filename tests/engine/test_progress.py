@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 from olbench.data.compressed import listen_to_reading, open_content
@@ -9,12 +10,14 @@ from olbench.engine.display import wrap
 from olbench.engine.progress import Bars, Lines, Progress
 from olbench.records.quantities import MISTAKE_RATE, Quantity
 
-LONG, SHORT = ("mnist", "arow", "{}"), ("digits", "arow", "{}")
+LONG, SHORT, TREE = (
+    (*each, "{}", "report") for each in (("mnist", "arow"), ("digits", "arow"), ("elec2", "tree"))
+)
 
 
 def record(kind=SHORT, seconds=1.0, status="ok", mistakes=10, **more):
-    dataset, algorithm, _ = kind
-    about = {"dataset": dataset, "algorithm": algorithm, "options": {}, "role": "report", **more}
+    dataset, algorithm, _, role = kind
+    about = {"dataset": dataset, "algorithm": algorithm, "options": {}, "role": role, **more}
     return {**about, "status": status, "mistakes": mistakes, "n": 100, "seconds": seconds}
 
 
@@ -25,21 +28,60 @@ def started(kind=Progress, planned=None, costs=None, reused=(), quantity=MISTAKE
     return progress
 
 
-def test_the_time_left_goes_by_cost_and_not_by_the_number_of_trials(monkeypatch):
-    """The longest trials run first; what was reused says nothing about time."""
-    clock = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    planned = {LONG: 4, SHORT: 500}
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
+
+
+def test_the_time_left_follows_what_trials_of_each_kind_took(clock):
+    """Short trials take longer than their passes, and long ones share the workers."""
+    planned = {LONG: 5, SHORT: 501}
     progress = started(planned=planned, costs={LONG: 1000.0, SHORT: 1.0}, reused=[record(LONG)])
     assert progress.state == "running (0.0 s)"
-    clock[0] = 10.0
-    progress.add(record(SHORT))  # too little for an estimate
-    assert progress.state == "running (10 s)"
-    progress.add(record(LONG))
-    assert progress.state == "about 25 s left"
-    for each in (LONG, LONG, *[SHORT] * 499):
-        progress.add(record(each))
+    for kind, seconds in ((SHORT, 0.001), (LONG, 20.0), (LONG, 20.0)):
+        clock[0] += 0.01 if kind is SHORT else 10.0
+        progress.add(record(kind, seconds))
+    assert progress.state == "about 25 s left"  # 2 of 10 s and 500 of .01 s
+    clock[0] += 5.0
+    assert progress.state == "about 20 s left"
+    for kind in (LONG, LONG, *[SHORT] * 500):
+        progress.add(record(kind, 0.001))
     assert progress.state == "almost done"
+
+
+def test_time_to_compile_or_to_start_processes_is_not_the_time_of_trials(clock):
+    progress = started(planned={SHORT: 12})
+    progress.say("compiling arow", ": 1 of 3")
+    clock[0] += 90.0
+    assert progress.state == "compiling arow: 1 of 3 (90 s)"
+    progress.say("")
+    for _ in range(2):
+        clock[0] += 1.0
+        progress.add(record())
+    progress.say("starting processes")
+    clock[0] += 100.0
+    progress.add(record())
+    clock[0] += 1.0
+    progress.add(record())
+    assert progress.state == "about 8.0 s left"
+
+
+def test_what_a_kind_without_a_record_takes_is_a_bound_until_several_kinds_are_known(clock):
+    progress = started(planned={SHORT: 3, TREE: 2}, costs={SHORT: 1.0, TREE: 10.0})
+    clock[0] += 1.0
+    progress.add(record())
+    assert progress.state == "at least 2.0 s left"
+    clock[0] += 90.0
+    progress.add(record(TREE, 90.0))
+    assert progress.state == "about 92 s left"
+    kinds = [("digits", f"mine{i}", "{}", "report") for i in range(9)]
+    progress = started(planned=dict.fromkeys(kinds, 1))
+    for kind in kinds[:5]:
+        clock[0] += 1.0
+        progress.add(record(kind))
+    assert progress.state == "about 4.0 s left"
 
 
 def test_lines_count_trials_or_say_what_goes_on(capsys):
@@ -68,7 +110,7 @@ def test_bars_can_be_read_without_colour(monkeypatch):
     mnist, digits, everything = screen.file.getvalue().splitlines()
     assert f"digits [{'#' * 6}{'.' * 18}] 1/4 best arow 0.1000" in digits
     assert (mnist[:5], everything[:3]) == ("mnist", "all")
-    assert f"[{'#' * 5}{'.' * 19}] 1/5 about" in everything
+    assert f"[{'#' * 5}{'.' * 19}] 1/5 running" in everything
 
 
 def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
@@ -91,7 +133,8 @@ def test_what_takes_a_while_is_said_with_its_share(capsys, tmp_path):
 
 def test_the_best_is_the_highest_where_higher_is_better_and_options_are_not_averaged():
     full, diagonal = ({"covariance": each} for each in ("full", "diag"))
-    kinds = [("digits", "arow", str(each)) for each in (full, diagonal)] + [("digits", "pa", "{}")]
+    kinds = [("digits", "arow", str(each), "report") for each in (full, diagonal)]
+    kinds.append(("digits", "pa", "{}", "report"))
     progress = started(planned=dict.fromkeys(kinds, 1), quantity=Quantity("hits", "hits", 1, better="higher"))
     progress.add(record(kinds[0], hits=3, options=full))
     progress.add(record(kinds[1], hits=5, options=diagonal))
