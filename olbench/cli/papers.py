@@ -201,8 +201,10 @@ def forensics(
         say(f"olbench: {inquiry.paper} reports none of the algorithms of {config} on its data sets", err=True)
         sys.exit(4)
     if dry_run:
-        seconds = sum(probe_seconds(each) * len(each.settings) for each in candidates) / plan.jobs
-        time = f"screening takes about {duration(seconds)} with {count(plan.jobs, 'job')}"
+        probed = [(probe_seconds(each, plan.jobs), len(each.settings)) for each in candidates]
+        seconds = sum((each or 0.0) * settings for each, settings in probed)
+        about = "at least" if None in (each for each, _ in probed) else "about"
+        time = f"screening takes {about} {duration(seconds)} with {count(plan.jobs, 'job')}"
         say(f"{describe_plan(candidates)}; {time}, and judging often as long")
         return
     folder = out or Path("results") / config.stem

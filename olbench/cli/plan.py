@@ -1,6 +1,6 @@
 """What `run --dry-run` prints: the trials, the time and the memory that a run takes, and what it reuses."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from olbench.engine.stopping import StopFlag
 from olbench.errors import count
 from olbench.protocols.definition import Cell
 from olbench.records import ledger
+from olbench.records.trial import Kind
 from olbench.report import table as t
 from olbench.report.table import Column, Format, Table, columns
 
@@ -28,29 +29,40 @@ def show_plan(plan: "Plan", folder: Path) -> None:
     trials = [each.cell.trial(each.cell.start, "report", 0) for each in reuse if each.would_run]
     warm_up([trial for trial in trials if not trial.is_object], StopFlag())
     compiling = perf_counter() - started
-    work = plan_table(reuse, plan.jobs)
+    probed = probe_kinds([each.cell for each in reuse if each.would_run], plan.jobs)
+    work = plan_table(reuse, probed)
+    about = "at least" if None in probed.values() else "about"
     memory = sum(work["data"]) + plan.jobs * max(work["per worker"])
     reused = len(frozenset().union(*(each.keys for each in reuse)))
     say_skipped(plan)
     show_parts(
         work,
         f"{describe_counts(plan.cells)}\n"
-        f"about {duration(compiling + sum(work['time']))} with {count(plan.jobs, 'job')} "
+        f"{about} {duration(compiling + sum(work['time']))} with {count(plan.jobs, 'job')} "
         f"({duration(compiling)} of it to compile or load the kernels), and {t.show_bytes(memory)} of memory",
         *([reuse_table(reuse)] if records else []),
         f"{count(reused, 'trial')} reused, {sum(each.would_run for each in reuse):,} would run",
     )
 
 
-def plan_table(reuse: Sequence[CellReuse], jobs: int) -> Table:
+def probe_kinds(cells: Sequence[Cell], jobs: int) -> dict[Kind, float | None]:
+    """Return what trials take, probed once for all cells that differ only in their parameters."""
+    return {kind: probe_seconds(cell, jobs) for kind, cell in {_kind(each): each for each in cells}.items()}
+
+
+def _kind(cell: Cell) -> Kind:
+    return cell.kind("view" if cell.is_view else "report")
+
+
+def plan_table(reuse: Sequence[CellReuse], probed: Mapping[Kind, float | None]) -> Table:
     rows = []
     for source in {each.cell.source.name: each.cell.source for each in reuse}.values():
         own = [each for each in reuse if each.cell.source is source]
         cells = [each.cell for each in own]
         trials, passes = sum(cell.repeats for cell in cells), sum(cell.tuning_passes for cell in cells)
         memory = source.bytes, max(cell.memory for cell in cells)
-        seconds = sum(probe_seconds(each.cell) * each.would_run for each in own if each.would_run)
-        rows.append((source.name, source.n, source.d, trials, passes, *memory, seconds / jobs))
+        seconds = sum((probed.get(_kind(each.cell)) or 0.0) * each.would_run for each in own)
+        rows.append((source.name, source.n, source.d, trials, passes, *memory, seconds))
     shown = (
         Column("data set"),
         *columns("rows", "features", format=t.COUNT, drop=t.DETAIL),
