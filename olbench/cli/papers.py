@@ -182,7 +182,8 @@ def forensics(
     """
     from olbench import api
     from olbench.analysis.forensics import Candidate, find_candidates
-    from olbench.engine.resources import duration, probe_seconds
+    from olbench.engine.probing import probe_seconds
+    from olbench.engine.resources import duration
     from olbench.protocols.reading import read_config
     from olbench.records.shipped import find_config
     from olbench.report.forensics import findings_document

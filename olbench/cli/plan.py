@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from olbench.cli.output import say_skipped, show_parts
 from olbench.engine.local import warm_up
-from olbench.engine.resources import duration, probe_seconds
+from olbench.engine.probing import probe_seconds
+from olbench.engine.resources import duration
 from olbench.engine.reuse import CellReuse, explain_cells
 from olbench.engine.stopping import StopFlag
 from olbench.errors import count

@@ -19,8 +19,8 @@ from olbench.records.quantities import Quantity
 from olbench.records.trial import Kind, Record, kind_of
 
 ALL = "all"
-#: From this many kinds of trials on, what the others take can be guessed.
-CREDIBLE = 5
+#: How much of the time left may be of algorithms without a record, relative to the rest.
+CREDIBLE = 0.25
 #: From this many trials of a kind on, their own waits count.
 USUAL = 5
 
@@ -46,37 +46,47 @@ class Pace:
     """How long trials of each kind take, from those that are done."""
 
     costs: Mapping[Kind, float]
+    #: How many run at a time; 0 if that is not known, as on a cluster.
+    jobs: int = 0
     #: How many of a kind are done, the seconds of their passes, and those between one record and the next.
     seen: dict[Kind, tuple[int, float, float]] = field(default_factory=dict)
-    #: The seconds of all passes whose wait is known.
-    timed: float = 0.0
 
-    def add(self, kind: Kind, seconds: float, wait: float | None) -> None:
+    def add(self, kind: Kind, seconds: float, wait: float) -> None:
         done, passes, waits = self.seen.get(kind, (0, 0.0, 0.0))
-        self.seen[kind] = done + 1, passes + seconds, waits + (wait or 0.0)
-        if wait is not None:
-            self.timed += seconds
+        self.seen[kind] = done + 1, passes + seconds, waits + wait
 
     def estimate(self, left: Mapping[Kind, int]) -> tuple[float, float]:
-        """Return the seconds that these trials take: those of a kind that was seen, and a guess for others.
+        """Return the seconds that these trials take: of algorithms that were seen, and a guess for others.
 
         Workers share the time between records. A long trial is on its way while short ones come back, so it
         takes at least its part of the time of all passes.
         """
         seen = dict(self.seen)  # the display asks in a thread of its own
-        waited, passed = (sum(each[place] for each in seen.values()) for place in (2, 1))
-        share = min(1.0, waited / self.timed) if self.timed else 1.0
-        least = min((waits / done for done, _, waits in seen.values()), default=0.0)
+        waited = sum(waits for *_, waits in seen.values())
+        passed = sum(passes for _, passes, _ in seen.values())
+        share = 1 / self.jobs if self.jobs else min(1.0, waited / passed) if passed else 1.0
+        waiting = {kind: waits / done for kind, (done, _, waits) in seen.items()}
+        passing = {kind: share * passes / done for kind, (done, passes, _) in seen.items()}
+        usual = {kind for kind, (done, *_) in seen.items() if done >= USUAL}
+        # What trials take beside their passes. The first few of a kind also wait for data and each other.
+        beside = [max(0.0, waiting[kind] - passing[kind]) for kind in usual] or waiting.values()
+        least = min(beside, default=0.0)
         took = {
-            # The first few wait for data, caches and each other.
-            kind: max(waits / done if done >= USUAL else least, share * passes / done)
-            for kind, (done, passes, waits) in seen.items()
+            kind: max(passing[kind], waiting[kind] if kind in usual else min(least, waiting[kind]))
+            for kind in seen
         }
-        cost = sum(self.costs[kind] * done for kind, (done, *_) in seen.items())
-        rate = share * passed / cost if cost else 0.0
-        known = sum(number * took[kind] for kind, number in left.items() if kind in took)
-        others = (kind for kind in left if kind not in took)
-        return known, sum(left[kind] * max(least, rate * self.costs[kind]) for kind in others)
+        costs, work = defaultdict[tuple[str, ...], float](float), defaultdict[tuple[str, ...], float](float)
+        for kind, (done, passes, _) in seen.items():
+            for algorithm in (kind[1:3], ()):
+                costs[algorithm] += done * self.costs[kind]
+                work[algorithm] += share * passes
+        known = guessed = 0.0
+        for kind, number in left.items():
+            algorithm = kind[1:3] if costs[kind[1:3]] else ()
+            rate = work[algorithm] / costs[algorithm] if costs[algorithm] else 0.0
+            seconds = number * (took[kind] if kind in took else max(least, rate * self.costs[kind]))
+            known, guessed = (known + seconds, guessed) if algorithm else (known, guessed + seconds)
+        return known, guessed
 
 
 class Progress:
@@ -113,9 +123,10 @@ class Progress:
         costs: Mapping[Kind, float],
         reused: Iterable[Record],
         quantity: Quantity,
+        jobs: int = 0,
     ) -> None:
         """Show the trials of a run, given how many there are of each kind and what one costs, in any unit."""
-        self.planned, self.pace, self.quantity = planned, Pace(costs), quantity
+        self.planned, self.pace, self.quantity = planned, Pace(costs, jobs), quantity
         for record in reused:
             self._count(record)
         self.begin = time.monotonic()
@@ -124,7 +135,7 @@ class Progress:
     def add(self, record: Record) -> None:
         now = time.monotonic()
         # A trial that comes back during an activity, such as the start of processes, has waited for that.
-        self.pace.add(kind_of(record), record["seconds"] or 0.0, None if self.words else now - self.changed)
+        self.pace.add(kind_of(record), record["seconds"] or 0.0, 0.0 if self.words else now - self.changed)
         self._count(record)
         self.say("")
 
@@ -153,7 +164,7 @@ class Progress:
         if not left:
             return "almost done"
         (known, guessed), now = self.pace.estimate(left), time.monotonic()
-        is_bound = guessed > known and len(self.pace.seen) < CREDIBLE
+        is_bound = guessed > CREDIBLE * known
         seconds = max(0.0, known + (0.0 if is_bound else guessed) - (now - self.changed))
         if not self.pace.seen or (is_bound and not seconds):
             return f"running ({duration(now - self.begin)})"

@@ -240,7 +240,8 @@ class Run:
         }
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         reused = [self.known[key] for key in needed & self.known.keys()]
-        self.progress.start(self._planned(), costs, reused, self.cells[0].protocol.quantities[0])
+        quantity, jobs = self.cells[0].protocol.quantities[0], getattr(self.executor, "jobs", 0)
+        self.progress.start(self._planned(), costs, reused, quantity, jobs)
 
     def _keep(self, record: Record) -> None:
         self.known[record["key"]] = kept = self.ledger.append(self._confirm(record))

@@ -2,10 +2,17 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from olbench import api
+from olbench.cli import plan
+from olbench.engine.local import attempt
+from olbench.engine.probing import RECORD_SECONDS, probe_seconds
+from olbench.engine.stopping import StopFlag
+from olbench.protocols.reading import read_config
 from olbench.protocols.schema import make_schema
 from tests.cases import for_each
 from tests.conftest import SMALL
@@ -195,3 +202,26 @@ def test_a_second_look_reports_the_algorithms_that_it_names_and_keeps_all_trials
     assert [cell["label"] for cell in info["cells"]] == ["pa1"]
     assert info["data"]["my.libsvm"]["majority"] == 6
     assert "0 trials run, 4 reused" in here.out(*words, "perceptron,pa1")
+
+
+def test_the_dry_run_probes_each_kind_once_and_gives_a_bound_where_one_fails(here, config, monkeypatch):
+    probed = []
+    answers = {"perceptron": 2.0, "arow": None}
+    monkeypatch.setattr(
+        plan, "probe_seconds", lambda cell, jobs: probed.append(cell) or answers[cell.spec.id]
+    )
+    entries = "perceptron, arow, {id: arow, params: {r: 2}}, {id: arow, params: {r: 3}}"
+    text = f"datasets: [breast-cancer]\npermutations: 3\ntuning: {{search: none}}\nalgorithms: [{entries}]\n"
+    out = here.out("run", config(text), "--dry-run", "--jobs", 1)
+    assert [cell.spec.id for cell in probed] == ["perceptron", "arow"]
+    assert "at least 6." in out
+    answers["arow"] = 1.0
+    assert "about 15 s" in here.out("run", "small.yaml", "--dry-run", "--jobs", 1)
+
+
+def test_a_probe_of_short_trials_counts_what_is_not_their_pass(config):
+    text = "datasets: [breast-cancer]\npermutations: 3\ntuning: {search: none}\nalgorithms: [perceptron]\n"
+    [cell] = api.plan(read_config(Path(config(text)))).cells
+    record = attempt(cell.trial(cell.start, "report", 0), StopFlag())
+    assert probe_seconds(cell, 1) > RECORD_SECONDS + record["seconds"] / 2
+    assert probe_seconds(replace(cell, is_view=True), 1) == 0.0
