@@ -19,7 +19,7 @@ from olbench.files import write_text
 from olbench.protocols import Protocol, recorded
 from olbench.protocols.definition import Cell, Known
 from olbench.records import FORMAT, ledger, provenance
-from olbench.records.compare import is_different
+from olbench.records.compare import agree
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Record
 
@@ -96,11 +96,11 @@ def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, reco
         about["grid"] = {name: list(values) for name, values in spec.grid.items()}
     about |= {name: dict(first[name]) for name in ("options", "setting") if first.get(name)}
     about |= {name: first[name] for name in ("fingerprint", "code", "n") if name in first}
-    exact = {each.compared: each for each in protocol.quantities if each.exact}
     # A ratio is compared by its count.
     numbers = {
-        name: [record[name] if each.ratio else each.of(record) for record in records]
-        for name, each in exact.items()
+        each.compared: [record[each.compared] if each.ratio else each.of(record) for record in records]
+        for each in protocol.quantities
+        if each.repeats
     }
     # A measure that is undefined in a trial cannot be compared.
     return about | {name: values for name, values in numbers.items() if not any(map(math.isnan, values))}
@@ -164,7 +164,7 @@ class Shift:
 
     def __str__(self) -> str:
         sign, unit = (" %", 100) if self.percent else ("", 1)
-        for digits in range(1, 7):
+        for digits in range(1, 18):
             before, now = (f"{unit * value:,.{digits}f}{sign}" for value in (self.before, self.now))
             if before != now:
                 break
@@ -231,7 +231,7 @@ def compare(
         lacking = [name.replace("_", " ") for name in row.keys() - old.get(key, {}).keys() - {*ABOUT}]
         if lacking:
             which = f"{', '.join(sorted(lacking))} " if key in old else ""
-            message = f"{_name(row)}: {which}not in the baseline; add it with --update"
+            message = f"{_name(row)}: {which}not in the baseline, so not compared; add it with --update"
             findings.append(Remark("new", message, *key))
     compared = sum(len(pairs) for each in shared for pairs in _pair_counts(*each).values())
     changed = sum(shift.trials for each in findings for shift in each.shifts)
@@ -243,7 +243,7 @@ def _order(finding: Remark) -> int:
 
 
 def _select(baseline: Baseline, protocol: Protocol, only: Sequence[str]) -> Baseline:
-    known = {each.name: each.compared for each in protocol.quantities if each.exact}
+    known = {each.name: each.compared for each in protocol.quantities if each.repeats}
     for name in only:
         if name not in known:
             hint = f"{suggest(name, list(known))}; there are {', '.join(known)}"
@@ -303,8 +303,13 @@ def _find_shift(
     name, sizes = quantity.compared, (old.get("n"), new.get("n"))
     is_rate = bool(quantity.ratio and quantity.ratio[1] == "n" and all(sizes))
     # The tolerance of a share is in its own unit, whether its count or itself is kept; a count has none.
-    unit = sizes[0] if is_rate and sizes[0] else 0 if quantity.ratio or quantity.whole else 1
-    apart = tuple(place for place, pair in enumerate(pairs) if is_different(*pair, tolerance * unit))
+    is_count = not is_rate and (quantity.ratio or quantity.whole)
+    change = 0.0 if is_count else tolerance * (old["n"] if is_rate else 1)
+    apart = tuple(
+        place
+        for place, pair in enumerate(pairs)
+        if not agree(*pair, quantity.allowed) and not _is_tolerated(*pair, change)
+    )
     if not apart:
         return None
     means = [statistics.fmean(side) for side in zip(*pairs, strict=True)]
@@ -312,6 +317,12 @@ def _find_shift(
     title = name.replace("_", " ") if quantity.ratio and not is_rate else quantity.title
     percent = is_rate or (quantity.percent and not quantity.ratio)
     return Shift(name, title.removesuffix(" (%)"), before, now, len(apart), len(pairs), percent, apart)
+
+
+def _is_tolerated(before: float, now: float, most: float) -> bool:
+    """Return whether a change is at most the tolerance, apart from the rounding of both."""
+    rounding = 1e-9 * most + 4 * math.ulp(max(abs(before), abs(now)))
+    return bool(most and abs(now - before) <= most + rounding)
 
 
 def _name(row: Row) -> str:

@@ -156,7 +156,7 @@ def _weigh_ours(attempt: Attempt, statement: Statement) -> Weighed:
     quantity = attempt.quantity(statement.quantity)
     numbers = {name: our_numbers(attempt, name, statement.names, quantity) for name in statement.datasets}
     found = _weigh(statement, numbers)
-    if quantity.exact or found.verdict == OPEN:
+    if quantity.repeats or found.verdict == OPEN:
         return found
     if not attempt.results.exclusive:
         return Weighed(OPEN, "times are judged only if every trial ran alone")

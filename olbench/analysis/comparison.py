@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from olbench.analysis.results import Entry, Results
+from olbench.analysis.results import Entry, Results, are_equal
 from olbench.analysis.stats import LEVEL, resampled_t
 from olbench.errors import UserError, short
 from olbench.records.quantities import Quantity
@@ -87,12 +87,10 @@ class ComparedRuns:
         }
 
     def is_identical(self, place: int) -> bool:
-        """Return whether a run equals the first one in every count of every trial."""
-        one, other = (
-            {(each.dataset, each.label): run.counts(each) for each in run.entries if each.done}
-            for run in (self.runs[0], self.runs[place])
-        )
-        return one == other
+        """Return whether a run equals the first one in every number of every trial, apart from times."""
+        pair = (self.runs[0], self.runs[place])
+        found = [{(each.dataset, each.label): each for each in run.entries if each.done} for run in pair]
+        return are_equal(*found)
 
     def _compare(self, entries: Sequence[Entry | None], quantity: Quantity) -> list[MeanChange | None]:
         (first, *runs), (before, *others) = self.runs, entries

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from olbench.protocols.specs import Experiment
 from olbench.records import quantities as q
 from olbench.records import run_file
 from olbench.records.arrays import read_array
+from olbench.records.compare import agree
 from olbench.records.container import trust
 from olbench.records.quantities import Quantity, mean_and_deviation
 from olbench.records.run_file import CellFacts, DataFacts, RunFile
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
+K = TypeVar("K")
 IDENTITY = ("dataset", "algorithm", "label")
 RECORDED, DERIVED = "recorded", "derived"
 
@@ -88,6 +90,19 @@ class Entry(CellFacts):
     def _flags(self) -> NDArray[np.bool_]:
         flags = [self.columns[each.name] > 0 for each in self.protocol.recorded if each.flag]
         return np.asarray(np.any([np.zeros(self.done, bool), *flags], axis=0))
+
+    def equals(self, other: "Entry") -> bool:
+        """Return whether the trials of another entry have the same numbers, apart from times."""
+        (allowed, own), (_, others) = self._repeating, other._repeating
+        return own.keys() == others.keys() and all(
+            agree(column.tolist(), others[name].tolist(), allowed[name]) for name, column in own.items()
+        )
+
+    @property
+    def _repeating(self) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
+        allowed = {each.name: each.allowed for each in numbers_of(self.protocol) if each.repeats}
+        allowed = {"number": 0.0, **allowed}
+        return allowed, {name: self.columns[name] for name in allowed if name in self.columns}
 
     def drop_flagged(self) -> "Entry":
         sound = ~self._flags
@@ -258,22 +273,18 @@ class Results:
 
     @cached_property
     def twins(self) -> dict[str, str]:
-        """By label, the earlier one that it equals in every count of every trial, on the same data sets.
+        """By label, the earlier one that it equals in every number of every trial, on the same data sets.
 
         Averaging, for example, changes no prediction of a pass. To rank both would count one learner twice.
         """
-        counts: dict[str, list[Any]] = {}
+        own: dict[str, dict[str, Entry]] = {}
         for entry in (entry for name in self.datasets for entry in self.contestants(name)):
-            counts.setdefault(entry.label, []).append((entry.dataset, *self.counts(entry)))
-        first: dict[tuple[Any, ...], str] = {}
-        found = {label: first.setdefault(tuple(own), label) for label, own in counts.items()}
-        return {label: twin for label, twin in found.items() if twin != label}
-
-    def counts(self, entry: Entry) -> list[Any]:
-        """Return every count of every trial of an entry: equal ones have the same."""
-        exact = (each.name for each in numbers_of(self.protocol) if each.exact)
-        names = ["number", *(name for name in exact if name in entry.columns)]
-        return [_as_key(entry.columns[name]) for name in names]
+            own.setdefault(entry.label, {})[entry.dataset] = entry
+        first: dict[str, str] = {}
+        for label, entries in own.items():
+            earlier = (name for name, twin in first.items() if name == twin)
+            first[label] = next((name for name in earlier if are_equal(own[name], entries)), label)
+        return {label: twin for label, twin in first.items() if twin != label}
 
     @cached_property
     def exclusive(self) -> bool:
@@ -571,8 +582,9 @@ def _is_single(entry: Entry, needed: str) -> bool:
     return isinstance(stored, dict) and needed in stored
 
 
-def _as_key(column: NDArray[Any]) -> Any:
-    return tuple(column.tolist()) if column.dtype == object else (column.dtype.str, column.tobytes())
+def are_equal(ones: Mapping[K, Entry], others: Mapping[K, Entry]) -> bool:
+    """Return whether entries of the same keys agree in every number of every trial, apart from times."""
+    return ones.keys() == others.keys() and all(one.equals(others[key]) for key, one in ones.items())
 
 
 def newest(root: Path) -> Path:

@@ -12,7 +12,7 @@ import click
 
 from olbench.cli.flags import OUTPUT, PATH, SHARE, format_flag, names_flag
 from olbench.cli.flags import experiment as experiment_flags
-from olbench.cli.output import MAX_LINES, deliver, say, say_skipped
+from olbench.cli.output import MAX_LINES, deliver, refuse_overwriting, say, say_skipped
 from olbench.errors import UserError, count, escape_controls
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def command(
         raise UserError(f"{against} is the folder of a run; --update writes a file: name it with --against")
     path = find_config(str(config))
     experiment = read_config(path, overrides)
+    read = [each.path for each in experiment.datasets if each.path]
+    refuse_overwriting(output, path, against, *experiment.plugins, *read)
     # Only a baseline is written over.
     before = read_baseline(against) if not update or against.is_file() else None
     plan = api.plan(experiment, jobs, skip_missing)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.engine.display import can_redraw, wrap
-from olbench.errors import count, escape_controls, suggest
+from olbench.errors import UserError, count, escape_controls, suggest
 from olbench.files import write_text
 
 if TYPE_CHECKING:
@@ -71,9 +71,24 @@ def deliver(content: str, output: Path | None, what: str | None = "report") -> N
     if output is None:
         click.echo(content, nl=False)
         return
+    refuse_overwriting(output)
     write_text(output, content)
     if what:
         say(f"the {what} is in {output}", err=True)
+
+
+def refuse_overwriting(output: Path | None, *inputs: str | Path) -> None:
+    """Refuse an output that is a file of a run, or one of the files that are read."""
+    if output is None or not output.is_file():
+        return
+    from olbench.records import container, ledger, run_file
+
+    place = output.resolve()
+    is_own = place.name == ledger.NAME or container.MEMBERS.fullmatch(place.name)
+    if is_own and (place.parent / run_file.NAME).is_file():
+        raise UserError(f"{output} is part of the run in {output.parent}; choose another file for the output")
+    if any(Path(each).exists() and place.samefile(each) for each in inputs):
+        raise UserError(f"{output} is read by this command; choose another file for the output")
 
 
 def choose_run(name: Path) -> Path:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 from olbench.cli.flags import FILE, NO_TITLES, OUTPUT, PATH, TRUST, choice_flag, names_flag, plugin_flag
-from olbench.cli.output import choose_run, deliver, load_code, render, render_parts, say, screen_size
+from olbench.cli.output import (
+    choose_run,
+    deliver,
+    load_code,
+    refuse_overwriting,
+    render,
+    render_parts,
+    say,
+    screen_size,
+)
 from olbench.errors import UserError, count
 from olbench.report.formats import OUTPUTS
 
@@ -83,6 +92,8 @@ def command(
     from olbench.report.document import report_document, table_document
     from olbench.report.model import make_report, select_rows
 
+    for file in (output, write_expected):
+        refuse_overwriting(file, *folders, *plugins)
     load_code(plugins, folders if trust_plugins else ())
     names = {"measures": measures, "algorithms": algorithms, "datasets": datasets, "highlight": highlight}
     if len(folders) > 1:

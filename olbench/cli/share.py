@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olbench.cli.flags import COUNT, FILE, JOBS, NUMBER, PATH, QUIET, TRUST, format_flag
-from olbench.cli.output import MAX_LINES, say
+from olbench.cli.output import MAX_LINES, refuse_overwriting, say
 from olbench.errors import UserError, count, escape_controls
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def bundle(run: Path, output: Path | None) -> None:
     from olbench import api
     from olbench.report.table import show_bytes
 
+    refuse_overwriting(output, run)
     bundled = api.bundle(run, output)
     held = f"{count(bundled.trials, 'trial')} on {count(bundled.datasets, 'data set')}"
     say(f"{bundled.path}: {held}, {show_bytes(bundled.bytes)}")
@@ -66,12 +67,13 @@ def bundle(run: Path, output: Path | None) -> None:
 @QUIET
 @format_flag("text", "json")
 def verify(run: Path, trial: str | None, trust_plugins: bool, quiet: bool, form: str, **sample: Any) -> None:
-    """Run a random sample of the trials of RUN again, and compare every count with its record.
+    """Run a random sample of the trials of RUN again, and compare every number with its record.
 
     Names, parameters and sizes that RUN states must be those that its config, data and trials give.
     RUN is a folder, a bundle (.olb) or the name of a run that ships. Nobody can predict the sample, so
-    altered counts are detected with the printed probability. Trials whose data is not available, or whose
-    algorithm has another version now, cannot be checked and are counted separately. Times are not compared.
+    altered numbers are detected with the printed probability. Trials whose data is not available, or whose
+    algorithm has another version now, cannot be checked and are counted separately. Times, and numbers that
+    only the record or only the new trial has, are not checked; the last sentence names them.
 
     --trial runs one trial again and, if it breaks down numerically, explains why.
 

@@ -1,4 +1,4 @@
-"""Whether a recorded run is true: a random sample of its trials runs again, and every count must be the same.
+"""Whether a recorded run is true: a random sample of its trials runs again, and every number must repeat.
 
 Someone who tampers with records cannot predict the sample. If `altered` of N trials were altered, n drawn
 ones miss all of them with the probability of drawing none in the hypergeometric distribution.
@@ -25,13 +25,14 @@ from olbench.errors import UserError, count, shorten
 from olbench.learners.breakdowns import Breakdown
 from olbench.protocols import cells_of, get_protocol
 from olbench.protocols.definition import Cell, numbers_of
-from olbench.protocols.measuring import list_wanted
+from olbench.protocols.measuring import Measuring, list_missing, list_wanted
 from olbench.protocols.recorded import find_contradiction, read_run
 from olbench.records import ledger, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
-from olbench.records.compare import Mismatch, compare_records, name_trial
+from olbench.records.compare import MISSING, Mismatch, find_differences, name_trial
 from olbench.records.container import is_bundle, is_trusted, trust
+from olbench.records.quantities import Quantity
 from olbench.records.run_file import CellFacts
 from olbench.records.shipped import find_plugin, find_run
 from olbench.records.trial import Record, Trial, code_of
@@ -88,6 +89,8 @@ class VerifiedRun:
     #: How many trials the record says have failed; these are not run again.
     recorded_failures: int
     not_rerun: Mapping[str, tuple[Record, ...]]
+    #: The numbers that the records have and the new trials do not, or the other way round.
+    unchecked: tuple[str, ...]
     share: float
     when: str = field(default_factory=run_file.now)
 
@@ -126,7 +129,7 @@ class VerifiedRun:
         if self.wrong:
             number = len(self.wrong)
             wrong = f"{count(number, 'statement')} of the run {'is' if number == 1 else 'are'} wrong"
-            return f"{ran}, and all matched exactly; but {wrong}."
+            return f"{ran}, and all matched; but {wrong}."
         among = "the trials" if not left else f"these {trials}"
         altered = f"If {100 * self.share:g}% of {among} had been altered, this would"
         if self.probability >= 1:
@@ -140,13 +143,17 @@ class VerifiedRun:
             rest += f" The run is incomplete: {count(self.missing, 'reported trial')} missing or failed."
         if self.recorded_failures:
             rest += f" {count(self.recorded_failures, 'trial')} failed by the record; none of them ran again."
-        return f"{ran}, and all matched exactly. {found}{rest}"
+        return f"{ran}, and all matched. {found}{rest}{_name_unchecked(self.unchecked)}"
 
     def name_unrun(self, reason: str, most: int = 5) -> str:
         cells = Counter(f"{each['algorithm']} on {each['dataset']}" for each in self.not_rerun[reason])
         shown = [f"{name} ({number:,})" for name, number in cells.most_common(most)]
         more = len(cells) - len(shown)
         return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def _name_unchecked(names: Sequence[str]) -> str:
+    return f" Not checked: {', '.join(('times', *map(shorten, names)))}."
 
 
 def _show(probability: float) -> str:
@@ -214,11 +221,30 @@ class Verifier:
     def trial(self, record: Record) -> Trial:
         source = self._source(record["dataset"])
         assert isinstance(source, Source)
-        wanted = list_wanted(self.protocol, record["role"])
+        # A record may also have what the config does not ask for.
+        also = [name for name in self._measures if name in record]
+        also += ["predictions"] * bool({"predictions", "margins"} & {*(record.get("arrays") or ())})
+        wanted = tuple(dict.fromkeys((*list_wanted(self.protocol, record["role"]), *also)))
         return replace(Trial.of(record), source=source, wanted=wanted)
 
-    def compare(self, record: Record, again: Record) -> Iterator[Mismatch]:
-        return compare_records(numbers_of(self.protocol), with_arrays(self.folder, record), again)
+    @property
+    def _measures(self) -> Mapping[str, Quantity]:
+        return self.protocol.measures if isinstance(self.protocol, Measuring) else {}
+
+    def compare(self, record: Record, again: Record) -> tuple[list[Mismatch], list[str]]:
+        """Return the mismatches of a record, and what only one of both has."""
+        known = (*self._measures.values(), *numbers_of(self.protocol))
+        names, arrays = {each.name for each in known}, again.get("arrays") or {}
+        wrong, unchecked = [], []
+        for each in find_differences(known, with_arrays(self.folder, record), again):
+            # The columns of a record have grown over time, but a version of a protocol keeps its arrays.
+            is_old = each.before is MISSING and each.name not in arrays
+            is_unknown = each.now is MISSING and each.name not in names
+            if is_old or is_unknown:
+                unchecked.append(each.name)
+            else:
+                wrong.append(each)
+        return wrong, unchecked
 
     def plan_cells(self) -> list[Cell]:
         used = {(record["dataset"], record["fingerprint"]) for record in self.good}
@@ -242,6 +268,10 @@ class Verifier:
         for record in (each for each in self.good if each["protocol"] == self.protocol.id):
             if found := find_contradiction(self.protocol, record):
                 yield f"{name_trial(record)}: {found}"
+        reported = {key for cell in self.run.file.cells for key in cell.keys}
+        for record in (each for each in self.good if each["key"] in reported):
+            if missing := list_missing(self.protocol, record):
+                yield f"{name_trial(record)}: it has no {', '.join(missing)}, which the config asks for"
         sources = {cell.source.name: cell.source for cell in cells}
         for name, source in sources.items():
             stated, facts = self.run.file.data.get(name), describe_data(source)
@@ -324,7 +354,7 @@ def verify(
     cells = verifier.plan_cells() if able else []
     used = {(record["dataset"], record["algorithm"]) for record in drawn}
     refuse_excess([cell for cell in cells if (cell.source.name, cell.spec.id) in used], jobs)
-    mismatches, failed = _repeat(verifier, drawn, jobs)
+    mismatches, unchecked, failed = _repeat(verifier, drawn, jobs)
     if failed:
         unable[FAILED] = failed
     return VerifiedRun(
@@ -342,6 +372,7 @@ def verify(
         ),
         recorded_failures=len(verifier.records) - len(good),
         not_rerun={reason: tuple(records) for reason, records in unable.items()},
+        unchecked=tuple(unchecked),
         share=share,
     )
 
@@ -350,6 +381,7 @@ def verify(
 class VerifiedTrial:
     record: Record
     mismatches: tuple[Mismatch, ...] = ()
+    unchecked: tuple[str, ...] = ()
     not_run: str = ""
     error: str = ""
     breakdown: Breakdown | None = None
@@ -366,9 +398,10 @@ class VerifiedTrial:
             return f"It ran again, and {count(number, 'value')} {verb} from the record."
         protocol = get_protocol(self.record["protocol"])
         reported = self.record.keys() & {each.compared for each in protocol.quantities}
-        counts = [each for each in numbers_of(protocol) if each.exact and each.name in reported]
+        counts = [each for each in numbers_of(protocol) if each.repeats and each.name in reported]
         shown = ", ".join(f"{each.title} {self.record[each.name]}" for each in counts)
-        return f"It ran again, and every count matched the record: {shown}."
+        matched = f"It ran again, and every count matched the record: {shown}."
+        return matched + _name_unchecked(self.unchecked)
 
 
 def verify_trial(run: str | Path, key: str, trust_plugins: bool, say: Callable[[str], None]) -> VerifiedTrial:
@@ -387,11 +420,15 @@ def verify_trial(run: str | Path, key: str, trust_plugins: bool, say: Callable[[
         return VerifiedTrial(record, error=str(again["error"]))
     is_flagged = any(each.flag and record.get(each.name) for each in verifier.protocol.recorded)
     breakdown = verifier.protocol.find_breakdown(trial) if is_flagged else None
-    return VerifiedTrial(record, tuple(verifier.compare(record, again)), breakdown=breakdown)
+    wrong, unchecked = verifier.compare(record, again)
+    return VerifiedTrial(record, tuple(wrong), tuple(unchecked), breakdown=breakdown)
 
 
-def _repeat(verifier: Verifier, drawn: Sequence[Record], jobs: int) -> tuple[list[Mismatch], list[Record]]:
+def _repeat(
+    verifier: Verifier, drawn: Sequence[Record], jobs: int
+) -> tuple[list[Mismatch], list[str], list[Record]]:
     mismatches: list[Mismatch] = []
+    unchecked: dict[str, None] = {}
     failed: list[Record] = []
     executor = LocalExecutor(jobs, [*map(find_plugin, verifier.config.plugins)], verifier.say)
     work = f"running {count(len(drawn), 'trial')}"
@@ -401,9 +438,11 @@ def _repeat(verifier: Verifier, drawn: Sequence[Record], jobs: int) -> tuple[lis
             verifier.say(f"{work}, {number} done")
             record = verifier.records[again["key"]]
             if again["status"] == "ok":
-                mismatches += verifier.compare(record, again)
+                wrong, names = verifier.compare(record, again)
+                mismatches += wrong
+                unchecked |= dict.fromkeys(names)
             else:
                 failed.append({**record, "error": again["error"]})
         if stop.is_set():
             raise KeyboardInterrupt
-    return mismatches, failed
+    return mismatches, sorted(unchecked), failed

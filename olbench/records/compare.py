@@ -1,21 +1,25 @@
 """The one comparison: where two records of one trial, or two ledgers, differ in what must repeat."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from olbench.errors import count, shorten
 from olbench.records.arrays import with_arrays
-from olbench.records.quantities import Quantity
+from olbench.records.quantities import LAST_DIGITS, Quantity
 from olbench.records.trial import FIELDS, Record
 
 _ABOUT = {*FIELDS, "key", "format", "error", "timing", "worker", "arrays"}
 _TIME = "seconds"
+#: What one of two records does not have.
+MISSING = "missing"
+#: A relative tolerance has no meaning for a loss that is zero but for rounding.
+NEAR_ZERO = 1e-14
 
 
 @dataclass(frozen=True)
@@ -57,49 +61,84 @@ class Recorded(NamedTuple):
 
 def compare_ledgers(quantities: Iterable[Quantity], before: Recorded, now: Recorded) -> Iterator[Mismatch]:
     """Yield what differs in the trials that succeeded in both."""
+    known = tuple(quantities)
     for key, record in before.records.items():
         again = now.records.get(key)
         if again and record["status"] == again["status"] == "ok":
             pair = with_arrays(before.folder, record), with_arrays(now.folder, again)
-            yield from compare_records(quantities, *pair)
-
-
-def is_different(before: Any, now: Any, tolerance: float = 0.0) -> bool:
-    """Return whether two values of one number differ by more than a tolerance; without one, exactly."""
-    return bool(abs(now - before) > tolerance if tolerance else before != now)
+            yield from compare_records(known, *pair)
 
 
 def compare_records(quantities: Iterable[Quantity], before: Record, now: Record) -> Iterator[Mismatch]:
-    """Yield what differs between two records of one trial; both hold their arrays, not references to them."""
-    is_exact = {each.name: each.exact for each in quantities}
-    plain = json.loads(json.dumps({name: value for name, value in now.items() if name != "arrays"}))
-    for name, value in before.items():
-        # An earlier record may have a field that is no longer written, but no count may be missing.
-        if name not in _ABOUT and is_exact.get(name, name in plain):
-            for path, one, other in _compare(name, value, plain.get(name)):
-                yield Mismatch(before, path, one, other)
-    yield from _compare_arrays(before, before.get("arrays") or {}, now.get("arrays") or {})
+    """Yield what two records of one trial both have and differ in, and quantities that are missing now."""
+    known = tuple(quantities)
+    names = {each.name for each in known}
+    for each in find_differences(known, before, now):
+        # An earlier record may have a field that is no longer written, but no quantity may be missing.
+        is_in_both = each.before is not MISSING and each.now is not MISSING
+        if is_in_both or (each.now is MISSING and each.before is not None and each.name in names):
+            yield each
 
 
-def _compare(name: str, before: Any, now: Any) -> Iterator[tuple[str, Any, Any]]:
-    if name.endswith(_TIME):
-        return
+def find_differences(quantities: Iterable[Quantity], before: Record, now: Record) -> Iterator[Mismatch]:
+    """Yield where two records of one trial differ, also what is MISSING in one; both hold their arrays.
+
+    Whatever they have is compared, except times. The name of a number, anywhere in a record, decides how
+    far it may be apart; a fraction without a known name may differ in its last digits, an array may not.
+    """
+    allowed = {each.name: each.allowed for each in quantities}
+    for select in (_list_fields, _list_arrays):
+        for path, one, other in _compare("", select(before), select(now), allowed):
+            yield Mismatch(before, path.removeprefix("."), one, other)
+
+
+def _list_fields(record: Record) -> dict[str, Any]:
+    fields = {name: value for name, value in record.items() if name not in _ABOUT}
+    return dict(json.loads(json.dumps(fields)))
+
+
+def _list_arrays(record: Record) -> dict[str, Any]:
+    return record.get("arrays") or {}
+
+
+def _compare(
+    path: str, before: Any, now: Any, allowed: Mapping[str, float]
+) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(before, dict) and isinstance(now, dict):
-        for each in before:
-            # Records from before a column was added do not have it.
-            if each in now:
-                for path, one, other in _compare(each, before[each], now[each]):
-                    yield f"{name}.{path}", one, other
-    elif is_different(before, now):
-        yield name, before, now
+        for name in dict.fromkeys((*before, *now)):
+            pair = before.get(name, MISSING), now.get(name, MISSING)
+            yield from _compare(f"{path}.{name}", *pair, allowed)
+        return
+    name = path.rpartition(".")[2]
+    tolerance = allowed.get(name, math.inf if name.endswith(_TIME) else LAST_DIGITS)
+    if tolerance == math.inf:
+        return
+    if before is MISSING or now is MISSING:
+        yield path, _describe(before), _describe(now)
+    elif not isinstance(before, np.ndarray) or not isinstance(now, np.ndarray):
+        if not agree(before, now, tolerance):
+            yield path, before, now
+    elif before.shape != now.shape:
+        yield path, _describe(before), _describe(now)
+    elif not np.array_equal(before, now, equal_nan=before.dtype.kind == now.dtype.kind == "f"):
+        yield path, before.ravel().tolist(), now.ravel().tolist()
 
 
-def _compare_arrays(
-    record: Record, before: Mapping[str, NDArray[Any]], now: Mapping[str, NDArray[Any]]
-) -> Iterator[Mismatch]:
-    for name in before.keys() & now.keys():
-        one, other = before[name], now[name]
-        if one.shape != other.shape:
-            yield Mismatch(record, name, f"an array {one.shape}", f"an array {other.shape}")
-        elif not np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
-            yield Mismatch(record, name, one.ravel().tolist(), other.ravel().tolist())
+def _describe(value: Any) -> Any:
+    return f"an array {value.shape}" if isinstance(value, np.ndarray) else value
+
+
+def agree(one: Any, other: Any, tolerance: float) -> bool:
+    """Return whether values, or lists of them, are equal; fractions may be a relative tolerance apart.
+
+    >>> agree([1, 0.3, None], [1, 0.1 + 0.2, None], 1e-9), agree(10**12, 10**12 + 1, 1e-9)
+    (True, False)
+    """
+    if isinstance(one, list) and isinstance(other, list):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(agree(*pair, tolerance) for pair in pairs)
+    if one == other or (one != one and other != other):
+        return True
+    if not tolerance or type(one) is type(other) is int or {type(one), type(other)} - {int, float}:
+        return False
+    return math.isclose(one, other, rel_tol=tolerance, abs_tol=NEAR_ZERO)

@@ -32,6 +32,8 @@ REPRODUCED, CLOSE = "reproduced", "close"
 TOLERANCES = {REPRODUCED: 2.0, CLOSE: 4.0}
 #: However large the deviations are, numbers further apart than this factor are not close.
 CLOSE_RATIO = 1.5
+#: How far two values may be apart, relatively, whose last digits depend on the machine.
+LAST_DIGITS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ class Quantity:
     judged: bool = False
     #: Whether it must repeat to the last digit, on any machine and at any speed.
     exact: bool = False
+    #: How far two records of a trial may be apart in it, relatively, unless it is exact. That of a time is
+    #: infinite: it is not compared.
+    tolerance: float = LAST_DIGITS
     #: The plural in a summary: "68 of 72 mistake rates".
     plural: str = ""
     #: The two recorded counts that it is the ratio of, where a record keeps the counts.
@@ -73,6 +78,16 @@ class Quantity:
     def fields(self) -> tuple[str, ...]:
         """The numbers of a record that it comes from."""
         return self.ratio or self.parts or (self.name,)
+
+    @property
+    def allowed(self) -> float:
+        """How far two records of a trial may be apart in it, relatively."""
+        return 0.0 if self.exact else self.tolerance
+
+    @property
+    def repeats(self) -> bool:
+        """Whether two records of a trial must agree in it."""
+        return self.allowed < math.inf
 
     @property
     def compared(self) -> str:
@@ -187,8 +202,8 @@ NO_CHANGE_MISTAKES = _count("no_change_mistakes", "mistakes of no change", bette
 BREAKDOWNS = _count("breakdowns", "breakdowns", flag=True)
 ROUNDS = _count("n", "examples", digits=0, better="neither")
 SAME_ROUNDS = replace(ROUNDS, same=True)
-SECONDS = Quantity("seconds", "seconds", 4)
-CPU_SECONDS = Quantity("cpu_seconds", "CPU seconds", 4)
+SECONDS = Quantity("seconds", "seconds", 4, tolerance=math.inf)
+CPU_SECONDS = replace(SECONDS, name="cpu_seconds", title="CPU seconds")
 TEST_ERROR = _percentage(
     "test_error",
     "test error (%)",

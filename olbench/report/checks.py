@@ -128,6 +128,7 @@ def make_statement(shown: VerifiedRun) -> dict[str, Any]:
         "same": shown.compared - shown.different,
         "different": different,
         "wrong_results": list(shown.wrong),
+        "not_checked": ["times", *shown.unchecked],
         "not_rerun": {reason: len(records) for reason, records in shown.not_rerun.items()},
         "detectable": {"share": shown.share, "probability": shown.probability},
         "sentence": shown.sentence,

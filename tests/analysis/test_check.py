@@ -1,6 +1,7 @@
 """check names the cause: other data, another seed, other parameters, or the code."""
 
 import json
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from olbench.analysis.check import Baseline, compare
 from olbench.plugins import forget_file
+from olbench.protocols.online import Online, OnlineExperiment
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -100,6 +103,53 @@ def test_a_tolerance_is_in_the_unit_of_each_quantity(check):
             content["rows"][0][name][0] -= tolerated
         assert check(*measured, "--tolerance", allowed)[0] == 0, name
         assert check(*measured, "--tolerance", allowed / 3)[0] == 1, name
+
+
+def make_baseline(**values):
+    about = {"dataset": "d", "algorithm": "a", "fingerprint": "", "n": 100}
+    return Baseline(({**about, **{name: [value] for name, value in values.items()}},), "online", 1)
+
+
+@pytest.mark.parametrize(("before", "now"), [(0.92, 0.91), (0.91, 0.92), (0.07, 0.06), (0.5, 0.49)])
+def test_a_change_of_exactly_the_tolerance_passes_and_a_larger_one_fails(before, now):
+    protocol = Online(OnlineExperiment((), (), measures=("auc",)))
+    sides = [make_baseline(auc=value) for value in (before, now)]
+    assert compare(*sides, protocol, 0.01).changed == 0
+    assert compare(*sides, protocol, 0.0099999).changed == 1
+
+
+@pytest.mark.parametrize("percent", range(1, 100))
+def test_a_tolerance_in_percent_is_as_many_mistakes_of_a_hundred(percent):
+    sides = [make_baseline(mistakes=number) for number in (percent, 0)]
+    assert compare(*sides, Online(), percent / 100).changed == 0
+    assert compare(*sides, Online(), (percent - 0.01) / 100).changed == 1
+
+
+def test_what_may_differ_in_its_last_digits_is_compared_up_to_them(check):
+    measured = ("--set", "measures=[mistake_rate, log_loss]", "--set", "algorithms=[perceptron, arow]")
+    assert check(*measured, "--update")[0] == 0
+    for factor, code in ((1 + 1e-12, 0), (1 + 1e-7, 1)):
+        with edited() as content:
+            loss = content["rows"][1]["log_loss"]
+            content["rows"][1]["log_loss"] = [factor * each for each in loss]
+        assert check(*measured)[0] == code
+        assert check(*measured, "--only", "log_loss")[0] == code
+    assert re.search(r"arow on ok: log loss 0\.\d+ -> 0\.\d+, changed \(3 of 3", check(*measured)[1])
+    with edited() as content:
+        del content["rows"][1]["log_loss"]
+    code, out, _ = check(*measured)
+    assert code == 0
+    assert out.startswith("arow on ok: log loss not in the baseline, so not compared; add it with --update\n")
+
+
+@pytest.mark.parametrize("name", ["base.json", "my.yaml", "rule.py", "ok.csv"])
+def test_the_output_replaces_nothing_that_is_read(check, name):
+    before = Path(name).read_bytes()
+    Path("link").symlink_to(name)
+    for output in (name, "link"):
+        code, _, err = check("-o", output)
+        assert (code, "is read by this command; choose another file" in err) == (2, True)
+    assert Path(name).read_bytes() == before
 
 
 def test_changed_data_and_another_seed_are_said_to_be_that(check):

@@ -62,6 +62,20 @@ def test_folders_without_a_run_and_options_that_exclude_each_other_are_refused(h
     assert (code, err) == (2, f"olbench: there is no run below results/; {hint}\n")
 
 
+def test_no_output_replaces_the_record_of_a_run_or_a_bundle(here, run):
+    other = Path(shutil.copytree(run, "results/other"))
+    assert here("bundle", run, "-o", "small.olb")[0] == 0
+    files = [each / name for each in (run, other) for name in ("trials.jsonl", "run.json")]
+    before = {path: path.read_bytes() for path in (*files, Path("small.olb"))}
+    for path in files:
+        for words in (("report", run), ("report", run, other), ("bundle", run), ("summary", run)):
+            code, _, err = here(*words, "--output", path)
+            assert (code, f"{path} is part of the run in {path.parent}; choose" in err) == (2, True)
+    assert "small.olb is read by this command" in here("report", "small.olb", "-o", "small.olb")[2]
+    assert {path: path.read_bytes() for path in before} == before
+    assert here("report", run, "--output", run / "report.txt")[0] == 0
+
+
 def test_a_run_of_an_older_olbench_names_its_format_and_one_without_a_paper_has_no_verdicts(here, run):
     content = json.loads((run / "run.json").read_text())
     del content["config"]["paper"]

@@ -1,6 +1,7 @@
 """verify finds altered counts with the probability that it states, and says what it could not run."""
 
 import json
+import shutil
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -13,6 +14,7 @@ import olbench
 from olbench.api import bundle as write_bundle
 from olbench.engine.verification import altered_trials, detection, sample_size
 from olbench.records import container, ledger
+from olbench.records.arrays import with_arrays
 from olbench.records.packed import pack
 from olbench.records.shipped import find_run
 from olbench.records.trial import key_of
@@ -92,6 +94,7 @@ def test_a_record_from_before_a_column_was_added_is_the_same(records, forge):
         del record["positives"]
     shown = olbench.verify(forge("old.olb", records), jobs=1)
     assert (shown.compared, shown.mismatches, shown.wrong) == (10, (), ())
+    assert shown.sentence.endswith(" Not checked: times, curve.positives, positives.")
 
 
 def test_any_count_is_compared_and_no_time_is(here, records, forge):
@@ -112,6 +115,56 @@ def test_any_count_is_compared_and_no_time_is(here, records, forge):
     assert "10 of 10 trials ran again; 3 of them differ.\n" in out
 
 
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Return a run with a measure whose last digits may differ, and with the margins of its predictions."""
+    folder = tmp_path_factory.mktemp("measured") / "run"
+    config = {**TINY, "measures": ["log_loss"], "keep": "predictions", "permutations": 1}
+    olbench.run({**config, "algorithms": ["arow"], "tuning": {"search": "none"}}, folder, jobs=1)
+    return folder
+
+
+def falsify(measured, folder, change):
+    """Write the run again, with its only record changed by somebody who computes the checksums anew."""
+    shutil.copytree(measured, folder)
+    (record,) = ledger.current(folder).values()
+    changed = with_arrays(folder, record)
+    change(changed)
+    for name in ("trials.jsonl", "arrays.bin"):
+        (folder / name).unlink()
+    with ledger.open_ledger(folder) as written:
+        written.append(changed)
+    return folder
+
+
+FALSIFIED = {
+    "log_loss": lambda record: record.update(log_loss=record["log_loss"] * (1 + 1e-6)),
+    "auc": lambda record: record.update(auc=0.999),
+    "balanced_accuracy": lambda record: record.update(balanced_accuracy=0.999),
+    "no margins": lambda record: record.pop("arrays"),
+    "margins": lambda record: record["arrays"].update(margins=record["arrays"]["margins"] + 1e-3),
+}
+
+
+@pytest.mark.parametrize("name", FALSIFIED)
+def test_what_is_not_exact_or_not_asked_for_is_compared_as_well(name, measured, tmp_path):
+    shown = olbench.verify(falsify(measured, tmp_path / "false", FALSIFIED[name]), jobs=1)
+    assert not shown.passed
+    assert name.removeprefix("no ") in {each.name for each in shown.mismatches}
+    assert any("it has no predictions, which the config asks for" in each for each in shown.wrong) == (
+        name == "no margins"
+    )
+
+
+def test_what_was_not_verified_is_said(measured, tmp_path):
+    def change(record):
+        record.update(timing="exclusive", seconds=1.0, honour=7, log_loss=record["log_loss"] * (1 + 1e-12))
+
+    shown = olbench.verify(falsify(measured, tmp_path / "false", change), jobs=1)
+    assert shown.passed
+    assert shown.sentence.endswith("would certainly have been detected. Not checked: times, honour.")
+
+
 def test_one_trial_is_run_again_by_its_key(here, made, records, forge):
     record = records[-1]
     for run in made:
@@ -120,7 +173,7 @@ def test_one_trial_is_run_again_by_its_key(here, made, records, forge):
         first, last = out.splitlines()
         assert first.endswith(f"trial {record['number']} ({record['key']})")
         counts = f"mistakes {record['mistakes']}, updates {record['updates']}"
-        assert last == f"It ran again, and every count matched the record: {counts}."
+        assert last == f"It ran again, and every count matched the record: {counts}. Not checked: times."
     record["mistakes"] += 1
     forge("bad.olb", records)
     out = here.out("verify", "bad.olb", "--trial", record["key"], code=1)
@@ -134,8 +187,8 @@ def test_a_statement_says_what_was_shown(here, made):
     words = ("--trials", 5, "--share", 0.2, "--seed", 4, "-q")
     code, out, err = here("verify", bundle, *words)
     sentence = (
-        "5 of 10 trials ran again, and all matched exactly. If 20% of the trials had been altered, this "
-        "would have been detected with probability 0.77."
+        "5 of 10 trials ran again, and all matched. If 20% of the trials had been altered, this "
+        "would have been detected with probability 0.77. Not checked: times."
     )
     statement, other = (json.loads(here("verify", each, *words, "--format", "json")[1]) for each in made)
     assert (code, out, err) == (0, f"{sentence}\nseed 4; run {statement['run'][:16]}\n", "")
@@ -243,8 +296,9 @@ def test_trials_of_another_version_are_counted_apart(here, made, records, forge)
     lines = here.out("verify", "x.olb", "-q").splitlines()
     assert lines[0] == "not run, another version of the algorithm: 6 trials: pa1 on breast-cancer (6)"
     assert lines[1] == (
-        "4 of the 4 trials that can run here ran again, and all matched exactly. If 5% of these 4 trials "
-        "had been altered, this would certainly have been detected. Nothing was verified about the other 6."
+        "4 of the 4 trials that can run here ran again, and all matched. If 5% of these 4 trials had been "
+        "altered, this would certainly have been detected. Nothing was verified about the other 6. "
+        "Not checked: times."
     )
     out = here.out("verify", "x.olb", "--trial", record["key"], code=4)
     assert out.splitlines()[-1] == "It did not run again: another version of the algorithm."

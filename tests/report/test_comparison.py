@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from olbench import run
 from olbench.analysis.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, ComparedRuns, MeanChange
 from olbench.analysis.results import Results, load_results
 from olbench.records.quantities import MISTAKE_RATE, Quantity
@@ -62,6 +63,20 @@ def test_a_change_is_measured_over_the_permutations_that_it_is_tested_on():
     compared = ComparedRuns([made.results([long]), made.results([short])])
     [[change]] = compared.changes["updates"].values()
     assert (change.difference, change.outcome) == (-6.25, BETTER)
+
+
+def test_runs_that_differ_in_a_measure_only_are_not_identical(tmp_path: Path):
+    config = {"datasets": ["breast-cancer"], "permutations": 2, "measures": ["log_loss"]}
+    runs = []
+    for scale in (1.0, 4.0):
+        arow = {"id": "arow", "a": scale, "params": {"r": scale}, "name": "arow"}
+        runs.append(run({**config, "algorithms": [arow]}, tmp_path / str(scale), jobs=1))
+    assert runs[0].entries[0].columns["mistakes"].tolist() == runs[1].entries[0].columns["mistakes"].tolist()
+    assert not ComparedRuns(runs).is_identical(1)
+    (entry,) = runs[0].entries
+    for factor, alike in ((1 + 1e-12, True), (1 + 1e-7, False)):
+        other = replace(entry, columns={**entry.columns, "log_loss": factor * entry.columns["log_loss"]})
+        assert ComparedRuns([runs[0], replace(runs[0], entries=(other,))]).is_identical(1) == alike
 
 
 def test_runs_with_other_orders_are_not_tested_and_the_reason_is_given(before: Results, tmp_path: Path):

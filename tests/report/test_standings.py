@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 
+import olbench
 from olbench.records.quantities import MISTAKE_RATE
 from olbench.report import words
 from olbench.report.model import Report
@@ -49,6 +50,20 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
     assert json.loads(render(report, "json"))["equal"] == results.twins
     # Their rows stay in the results, both of them bold if one is.
     assert {row["label"] for row in json.loads(render(report, "json"))["rows"]} == set(rates)
+
+
+def test_algorithms_that_differ_in_a_measure_only_are_ranked_apart(tmp_path):
+    """With a = 4 and r = 4, AROW makes the margins of a = 1 and r = 1, but twice as wide a distribution."""
+    algorithms = [
+        {"id": "arow", "name": f"wide-{a}", "a": float(a), "params": {"r": float(r)}}
+        for a, r in ((1, 1), (4, 4), (1, 1))
+    ]
+    algorithms[2]["name"] = "again"
+    config = {"datasets": ["breast-cancer"], "algorithms": algorithms, "permutations": 2}
+    twins = {"wide-4": "wide-1", "again": "wide-1"}
+    assert olbench.run(config, tmp_path / "counts", jobs=1).twins == twins
+    results = olbench.run({**config, "measures": ["log_loss"]}, tmp_path / "losses", jobs=1)
+    assert results.twins == {"again": "wide-1"}
 
 
 def test_an_undefined_mean_is_neither_ranked_nor_best():
