@@ -274,17 +274,13 @@ def _compare_rows(old: Row, new: Row, protocol: Protocol, tolerance: float) -> I
     quantities = {each.compared: each for each in protocol.quantities}
     # Quantities that the config no longer measures are not compared.
     measured = ((quantities[name], pairs) for name, pairs in paired.items() if name in quantities)
-    found = [_find_shift(*each, old, new, tolerance) for each in measured]
-    if shifts := tuple(filter(None, found)):
+    if shifts := tuple(filter(None, (_find_shift(*each, old, new, tolerance) for each in measured))):
         shown = "; ".join(map(str, shifts))
         if altered := "; ".join(_differences(old, new)):
             message = f"{_name(old)}: the parameters changed ({altered}); {shown}"
             yield Remark("parameters", message, *place, shifts)
         else:
-            kind, first, headline = "changed", shifts[0], protocol.quantities[0]
-            if quantities[first.quantity] is headline and headline.better != "neither":
-                is_better = headline.is_better(first.now, first.before)
-                kind = BETTER if is_better else WORSE if first.now != first.before else kind
+            kind = _judge(shifts[0], protocol.quantities[0])
             chosen = _list_changes(old.get("params", {}), new.get("params", {}))
             tuned = f"; the tuning now chooses {', '.join(chosen)}" if chosen else ""
             # A trial whose updates changed has changed, also if its mistakes have not.
@@ -295,6 +291,12 @@ def _compare_rows(old: Row, new: Row, protocol: Protocol, tolerance: float) -> I
             yield Remark(kind, f"{_name(old)}: {cause}{shown}, {kind} ({moved}){tuned}", *place, shifts)
     if lacking := max((len(old[name]) - len(pairs) for name, pairs in paired.items()), default=0):
         yield Remark("missing", f"{_name(old)}: {count(lacking, protocol.numbered)} missing now", *place)
+
+
+def _judge(shift: Shift, headline: Quantity) -> str:
+    if shift.quantity != headline.compared or headline.better == "neither" or shift.now == shift.before:
+        return "changed"
+    return BETTER if headline.is_better(shift.now, shift.before) else WORSE
 
 
 def _find_shift(

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-K = TypeVar("K")
 IDENTITY = ("dataset", "algorithm", "label")
 RECORDED, DERIVED = "recorded", "derived"
 
@@ -93,16 +92,16 @@ class Entry(CellFacts):
 
     def equals(self, other: "Entry") -> bool:
         """Return whether the trials of another entry have the same numbers, apart from times."""
-        (allowed, own), (_, others) = self._repeating, other._repeating
-        return own.keys() == others.keys() and all(
-            agree(column.tolist(), others[name].tolist(), allowed[name]) for name, column in own.items()
+        allowed, others = self._allowed, other.columns
+        return allowed.keys() == other._allowed.keys() and all(
+            agree(self.columns[name].tolist(), others[name].tolist(), each) for name, each in allowed.items()
         )
 
     @property
-    def _repeating(self) -> tuple[dict[str, float], dict[str, NDArray[Any]]]:
-        allowed = {each.name: each.allowed for each in numbers_of(self.protocol) if each.repeats}
-        allowed = {"number": 0.0, **allowed}
-        return allowed, {name: self.columns[name] for name in allowed if name in self.columns}
+    def _allowed(self) -> dict[str, float]:
+        """How far each repeatable number may be apart."""
+        found = {each.name: each.allowed for each in numbers_of(self.protocol) if each.repeats}
+        return {name: each for name, each in {"number": 0.0, **found}.items() if name in self.columns}
 
     def drop_flagged(self) -> "Entry":
         sound = ~self._flags
@@ -582,7 +581,7 @@ def _is_single(entry: Entry, needed: str) -> bool:
     return isinstance(stored, dict) and needed in stored
 
 
-def are_equal(ones: Mapping[K, Entry], others: Mapping[K, Entry]) -> bool:
+def are_equal(ones: Mapping[Any, Entry], others: Mapping[Any, Entry]) -> bool:
     """Return whether entries of the same keys agree in every number of every trial, apart from times."""
     return ones.keys() == others.keys() and all(one.equals(others[key]) for key, one in ones.items())
 

@@ -146,13 +146,13 @@ def refuse_record(record: Record, path: Path, use: str, reason: str) -> UserErro
 
 def find_defect(protocol: Protocol, record: Record) -> str:
     """Return why a record does not fit a protocol, such as a missing number, or ''."""
-    for name, (must_be_there, may_be_undefined) in _numbers(protocol).items():
-        value = record.get(name, None if must_be_there else 0)
+    headline = type(protocol).quantities[0]
+    for name, may_be_undefined in _list_fields(protocol).items():
+        value = record.get(name, None if name in headline.fields else 0)
         if not is_number(value) and not (value is None and may_be_undefined):
             return f"its {name} is {'missing' if value is None else shorten(repr(value))}"
-    usual = type(protocol).quantities[0]
-    if usual.ratio and not record[usual.ratio[1]]:
-        return f"its {usual.ratio[1]} is 0"
+    if headline.ratio and not record[headline.ratio[1]]:
+        return f"its {headline.ratio[1]} is 0"
     for each in (*protocol.quantities, *protocol.recorded):
         if each.ratio and record.get(each.ratio[0]) and not record.get(each.ratio[1]):
             return f"it has {each.ratio[0]}, but its {each.ratio[1]} is 0"
@@ -172,10 +172,12 @@ def find_contradiction(protocol: Protocol, record: Record) -> str:
 
 
 @lru_cache(maxsize=8)
-def _numbers(protocol: Protocol) -> dict[str, tuple[bool, bool]]:
-    usual, every = type(protocol).quantities, (*protocol.quantities, *protocol.recorded)
-    asked = {each.name for each in every} - {each.name for each in (*usual, *protocol.recorded)}
-    return {name: (name in usual[0].fields, name in asked) for each in every for name in each.fields}
+def _list_fields(protocol: Protocol) -> dict[str, bool]:
+    """Return the numbers of a record, and whether each may be undefined: a measure that the config adds."""
+    usual = {each.name for each in (*type(protocol).quantities, *protocol.recorded)}
+    added = {each.name for each in protocol.quantities} - usual
+    every = (*protocol.quantities, *protocol.recorded)
+    return {name: name in added for each in every for name in each.fields}
 
 
 def _has_own_key(record: Record) -> bool:

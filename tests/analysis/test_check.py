@@ -118,11 +118,11 @@ def test_a_change_of_exactly_the_tolerance_passes_and_a_larger_one_fails(before,
     assert compare(*sides, protocol, 0.0099999).changed == 1
 
 
-@pytest.mark.parametrize("percent", range(1, 100))
-def test_a_tolerance_in_percent_is_as_many_mistakes_of_a_hundred(percent):
-    sides = [make_baseline(mistakes=number) for number in (percent, 0)]
-    assert compare(*sides, Online(), percent / 100).changed == 0
-    assert compare(*sides, Online(), (percent - 0.01) / 100).changed == 1
+def test_a_tolerance_in_percent_is_as_many_mistakes_of_a_hundred():
+    for percent in range(1, 100):
+        sides = [make_baseline(mistakes=number) for number in (percent, 0)]
+        assert compare(*sides, Online(), percent / 100).changed == 0
+        assert compare(*sides, Online(), (percent - 0.01) / 100).changed == 1
 
 
 def test_what_may_differ_in_its_last_digits_is_compared_up_to_them(check):

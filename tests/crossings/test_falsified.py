@@ -111,8 +111,10 @@ def draw_change(random, record):
         name = random.choice([name for name in names if name not in record])
         return Change(EXTRA, name, (name,), random.choice([0.0, 0.123, 1.0]))
     paths = list_numbers(record)
-    # Most numbers of a record are in its curve.
-    path = random.choice(random.choice([paths, [path for path in paths if len(path) == 1]]))
+    # Most numbers of a record are in its curve, and few are fractions.
+    named = [path for path in paths if len(path) == 1]
+    fractions = [path for path in named if isinstance(record[path[0]], float)]
+    path = random.choice(random.choice([paths, named, fractions or named]))
     value = reduce(getitem, path, record)
     if isinstance(value, int):
         return Change(NUMBERS, path[0], path, value + random.choice([-1, 1, 5]))
@@ -139,7 +141,7 @@ def notices(look):
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@examples(20)
+@examples(30)
 def test_every_comparison_notices_a_change(seed, runs, tmp_path_factory):
     random = Random(seed)
     folder = runs / random.choice(sorted(CONFIGS))
