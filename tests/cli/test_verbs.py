@@ -47,7 +47,7 @@ def test_check_of_cells_that_the_baseline_does_not_have_exits_4(here, config, ba
     baseline.write_text(EMPTY)
     out = here.out("check", "small.yaml", "--against", baseline, "--quiet", code=4)
     assert "0 counts compared, 0 changed" in out
-    assert "arow on breast-cancer: not in the baseline; add it with --update" in out
+    assert "arow on breast-cancer: not in the baseline, so not compared; add it with --update" in out
 
 
 def test_check_against_a_run_compares_the_data_sets_that_it_has_in_common(here, config):

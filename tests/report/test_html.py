@@ -95,7 +95,7 @@ def test_curves_are_rounded_but_end_at_the_mean_of_the_trials():
 
 def test_a_table_of_a_notebook_has_its_looks_and_needs_no_script():
     rows = [("b", mark(Spread(-0.25, 0.5), True), "reproduced"), ("a<b> ± 2", Spread(0.5, 0.25), "close")]
-    columns = (Column("name", t.ALGORITHM), Column("time", t.DURATION), Column("verdict"))
+    columns = (Column("name", t.ALGORITHM), Column("time", t.DURATION), Column("verdict", t.VERDICT))
     table = Table("Times", columns, rows, "As `olbench run` prints them.", highlighted=("b",))
     html = table._repr_html_()
     assert not re.search("<script|<button", html)
