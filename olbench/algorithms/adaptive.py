@@ -124,6 +124,7 @@ class FTRL:
         Parameter("beta2", 0.999, "decay of the mean squared gradient", high=1.0, closed="left"),
         Parameter("epsilon", 1e-8, "added to the root of the mean squared gradient"),
     ),
+    version=2,
 )
 class Adam:
     """Divide the decaying mean of each gradient by the root of the mean of its square, both without bias.
@@ -140,8 +141,6 @@ class Adam:
 
     def learn(arrays: Any, columns: Any, values: Any, y: float, t: int, p: Any) -> int:
         slope = logistic_slope(y * dot(arrays.w, columns, values))
-        if slope == 0.0:
-            return 0
         alpha, beta1, beta2, epsilon = p[0], p[1], p[2], p[3]
         bias1, bias2 = 1.0 - beta1**t, 1.0 - beta2**t
         for k in range(columns.size):

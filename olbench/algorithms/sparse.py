@@ -79,6 +79,7 @@ def score_fobos(arrays: Any, columns: Any, values: Any, t: int, p: Any) -> float
     "(2009)",
     arrays={"w": "d", "seen": "d", "total": "1"},
     parameters=(Parameter("eta", 0.1, "size of the first step", grid=(0.01, 0.1, 1.0, 10.0)), LAM),
+    version=2,
 )
 class Fobos:
     """Step against the gradient of the hinge loss by eta / sqrt(t), then towards the least penalty.
@@ -96,8 +97,10 @@ class Fobos:
             return 0
         for k in range(columns.size):
             j = columns[k]
-            arrays.w[j] = soften(arrays.w[j], lam * (total - arrays.seen[j])) + eta * y * values[k]
-            arrays.seen[j] = total
+            weight = soften(arrays.w[j], lam * (total - arrays.seen[j])) + eta * y * values[k]
+            # The penalty of this round is not a difference of sums, so it can cancel the step exactly.
+            arrays.w[j] = soften(weight, lam * eta)
+            arrays.seen[j] = arrays.total[0]
         return 2 if columns.size else 1
 
 

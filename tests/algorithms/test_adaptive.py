@@ -119,6 +119,29 @@ def test_weights_solve_the_problem_of_every_round(data, id):
     np.testing.assert_array_equal(found.weights == 0.0, weights == 0.0)
 
 
+def test_adam_decays_its_means_on_rows_whose_slope_underflows():
+    """Algorithm 1 takes a step in every round, also where 1 / (1 + exp(m)) is zero in doubles."""
+    X, y = noisy(n=N, d=D)
+    X[5::7] *= 1e4
+    params = params_of(solve_adam)
+    with np.errstate(over="ignore"):
+        margins, weights = play((X, y), logistic, solve_adam)
+    assert (y * margins > 750.0).any()
+    found = online_pass("adam", X, y, keep="margins", **params)
+    np.testing.assert_allclose(found.margins, margins, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.weights, weights, rtol=1e-8, atol=1e-10)
+    assert found.updates == found.effective_updates == N
+
+
+def test_fobos_leaves_zeros_where_the_penalty_cancels_a_step():
+    """With lam = 1 and entries of one, every step is undone in its round."""
+    X = (np.random.default_rng(0).random((N, D)) < 0.4).astype(float)
+    y = np.where(X[:, 0] > 0.0, 1.0, -1.0)
+    found = online_pass("fobos", X, y, eta=0.1, lam=1.0, keep="margins")
+    assert not found.weights.any()
+    assert not found.margins.any()
+
+
 FTRL = {"alpha": 0.3, "beta": 0.7, "l1": 0.4, "l2": 0.2}
 
 
