@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from olbench.algorithms.definition import KERNEL, NATIVE, OPTIONS, Definition, Value, get_definition
+from olbench.algorithms.definition import KERNEL, KERNELS, NATIVE, OPTIONS, Definition, Value, get_definition
 from olbench.errors import UserError, shorten
 
 #: The covariances of a native learner of several classes.
@@ -30,7 +30,7 @@ class Algorithm:
     coef0: float = 0.0
     #: The settings that the definition `takes`.
     extras: Mapping[str, Any] = field(default_factory=dict)
-    #: How several classes are learnt; two classes are always learnt by one binary learner.
+    #: How the classes are learnt with labels="all", also if there are only two; labels="two" is one learner.
     multiclass: str = "one-vs-rest"
     allocation: str = "max"
 
@@ -49,9 +49,8 @@ class Algorithm:
             detail = "projection" if self.covariance == "diag" else "form"
             named = {"covariance": self.covariance, detail: getattr(self, detail), "a": float(self.a)}
         if self.kernel is not None:
-            used = {"linear": (), "rbf": ("gamma",), "poly": KERNEL}[self.kernel]
             del named["form"]
-            named |= {"kernel": self.kernel, **{name: getattr(self, name) for name in used}}
+            named |= {"kernel": self.kernel, **{name: getattr(self, name) for name in KERNELS[self.kernel]}}
         if self.forgetting < 1.0:
             named["forgetting"] = float(self.forgetting)
         if self.multiclass == "native":
@@ -162,8 +161,9 @@ def find_conflicts(definition: Definition, options: Mapping[str, Any], is_native
     if has_kernel and has_form:
         yield ": form does not apply to a kernel, which stores no covariance; remove it"
     for name in KERNEL:
-        if name in options and not has_kernel:
-            yield f": {name} needs kernel='rbf' or kernel='poly'"
+        kernels = [kernel for kernel, settings in KERNELS.items() if name in settings]
+        if name in options and options.get("kernel") not in kernels:
+            yield f": {name} needs {' or '.join(f'kernel={each!r}' for each in kernels)}"
         if has_kernel and any(parameter.name == name for parameter in definition.parameters):
             yield f" cannot run with a kernel: {name} is already one of its parameters"
     if not float(options.get("degree", 3)).is_integer():

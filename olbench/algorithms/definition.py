@@ -105,8 +105,9 @@ OPTIONS = {
     )
 }
 NATIVE = frozenset({"multiclass", "allocation"})
-#: Settings of a kernel; an algorithm that has a parameter of such a name runs without kernels.
-KERNEL = ("gamma", "degree", "coef0")
+#: The settings of each kernel; an algorithm that has a parameter of such a name runs without kernels.
+KERNELS: dict[str, tuple[str, ...]] = {"linear": (), "rbf": ("gamma",), "poly": ("gamma", "degree", "coef0")}
+KERNEL = KERNELS["poly"]
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from olbench.algorithms.algorithm import Algorithm
 from olbench.kernels.counters import BROKEN_ENTRY, BROKEN_ROUND, ROW
-from olbench.learners.examples import Floats, Ints, as_examples, as_matrix
+from olbench.learners.examples import Floats, as_examples, as_matrix, as_order
 from olbench.learners.passes import online_pass
 from olbench.learners.schedules import is_predicted
 from olbench.learners.state import Learner
@@ -30,7 +31,7 @@ class Breakdown:
 
 
 def find_breakdown(
-    algorithm: Algorithm | str, X: Any, y: Any, order: Ints | None = None, labels: str = "two"
+    algorithm: Algorithm | str, X: Any, y: Any, order: ArrayLike | None = None, labels: str = "two"
 ) -> Breakdown | None:
     """Run a pass as `online_pass` does, then what comes before its first breakdown once more.
 
@@ -39,7 +40,7 @@ def find_breakdown(
     (2, 'the square of its largest value, 1e+300, is not finite; scale the data')
     """
     examples = as_examples(X)
-    order = np.arange(examples.n) if order is None else order
+    order = as_order(order, examples.n)
     broken = online_pass(algorithm, examples, y, order, 1, labels=labels).learner
     if not broken.breakdowns:
         return None

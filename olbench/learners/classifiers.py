@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
-from olbench.algorithms.definition import KERNEL
+from olbench.algorithms.definition import KERNEL, KERNELS
 from olbench.errors import UserError
 from olbench.learners.classes import predict_classes
 from olbench.learners.examples import Floats, Ints, as_examples
@@ -272,8 +272,8 @@ class SecondOrderClassifier(OnlineClassifier):
     coef0: float = 0.0
 
     def _settings(self) -> dict[str, Any]:
-        without = KERNEL if self.kernel is None else ()
-        return {name: value for name, value in super()._settings().items() if name not in without}
+        unused = set(KERNEL).difference(KERNELS.get(self.kernel or "", ()))
+        return {name: value for name, value in super()._settings().items() if name not in unused}
 
     def margin_variance(self, X: Any) -> Floats:
         """Return x' Sigma x: one per row for two classes, otherwise one per row and class."""

@@ -14,6 +14,7 @@ from olbench.learners.breakdowns import find_breakdown
 from olbench.learners.schedules import make_schedule
 from tests.cases import for_each
 from tests.kernels.test_rounds import defined
+from tests.refusals import refusal
 
 ROWS = np.array([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0], [2.0, 1.0]] * 10)
 LABELS = np.array([1, -1, 1, -1] * 10)
@@ -32,6 +33,11 @@ def test_a_value_whose_square_is_not_a_number_is_named(id, value, verdict):
     found = find_breakdown(id, spoil(value), LABELS, BACKWARDS)
     assert (found.round, found.row) == (15, 25)
     assert found.reason == f"the square of its largest value, {value:g}, is {verdict}; scale the data"
+
+
+def test_an_order_may_be_a_list_and_is_checked():
+    assert find_breakdown("arow", spoil(), LABELS, BACKWARDS.tolist()).round == 15
+    assert "order names row 40" in refusal(find_breakdown, "arow", spoil(), LABELS, [40])
 
 
 def test_a_covariance_that_is_lost_in_rounding_is_named():
