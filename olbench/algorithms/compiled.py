@@ -56,8 +56,9 @@ class CompiledDefinition(Definition):
         parts = [digest_parts(each) for each in self.functions]
         what = repr((self.module, self.id, shapes, self.sources, parts))
         digest = hashlib.sha256(what.encode()).hexdigest()[:16]
-        score, learn = self.functions
-        loop = bind(f"run_{digest}", shapes, score, learn, is_kept=Path(self.file).is_file())
+        functions = dict(zip(("score", "learn"), self.functions, strict=True))
+        is_kept = Path(self.file).is_file()
+        loop = bind(f"run_{digest}", shapes, functions, is_kept, **self.checks)
         with self.explain_errors():
             loop.warm_up()
         return loop

@@ -332,10 +332,13 @@ class Definition:
         from olbench.kernels import compile
 
         assert rule is not None
-        # Without bounds checks, a wrong index would read stray memory and give a plausible rate.
-        how = {"boundscheck": True} if self.is_own else {}
         with self.explain_errors():
-            return compile.rule(signature, rule, **how)
+            return compile.rule(signature, rule, **self.checks)
+
+    @property
+    def checks(self) -> dict[str, bool]:
+        """How what its author wrote is compiled: without checks, a wrong index would read stray memory."""
+        return {"boundscheck": True} if self.is_own else {}
 
     @contextmanager
     def explain_errors(self) -> Iterator[None]:

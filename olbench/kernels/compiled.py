@@ -89,14 +89,20 @@ def run(_, p, rows, y, order, arrays, counters, margins):
 
 
 def bind(
-    name: str, shapes: Mapping[str, str], score: Callable[..., Any], learn: Callable[..., Any], is_kept: bool
+    name: str,
+    shapes: Mapping[str, str],
+    functions: Mapping[str, Callable[..., Any]],
+    is_kept: bool,
+    **how: bool,
 ) -> LazyKernel:
-    """Return the loop of a learner; with `is_kept`, its code is found on disk under this name."""
+    """Return the loop of a learner, whose `score` and `learn` are compiled as `how` says.
+
+    With `is_kept`, its code is found on disk under this name.
+    """
     scope = {
         **globals(),
         "Arrays": namedtuple("Arrays", shapes),
-        "score": inlined(score),
-        "learn": inlined(learn),
+        **{each: inlined(function, **how) for each, function in functions.items()},
     }
     for part in (predict_row, learn_row):
         code = cast(Helper, part).py_func.__code__

@@ -44,13 +44,13 @@ def helper(function: Function) -> Function:
     return cast(Function, Helper(function))
 
 
-def inlined(function: Function) -> Function:
+def inlined(function: Function, **how: Any) -> Function:
     """Compile a function that kernels call in every round; it may neither make nor return an array.
 
     The caller holds a reference to every array, so none is counted here: counting would take longer than a
     short round. The code becomes part of the caller, which keeps the fields of arrays in registers.
     """
-    return cast(Function, Helper(function, forceinline=True, _nrt=False))
+    return cast(Function, Helper(function, forceinline=True, _nrt=False, **how))
 
 
 class Deferred(Helper):

@@ -11,6 +11,7 @@ from olbench.algorithms.compiled import SHAPES, CompiledDefinition
 from olbench.kernels.counters import ONLY_PREDICT
 from olbench.learners.examples import Floats, Ints
 from olbench.learners.learners import write_diagonal
+from olbench.learners.own_rules import describe_failure
 from olbench.learners.state import Array, Arrays, KernelLearner, family
 
 #: Rows that are scored at a time, a power of two.
@@ -70,6 +71,9 @@ class CompiledLearner(KernelLearner):
             slice_ = order[begin : begin + SCORED]
             counters, ring = self.counters.copy(), np.empty((SCORED, 2))
             first = self.rounds
-            kernel(0, self.p, rows, labels, slice_ | ONLY_PREDICT, arrays, counters, ring)
+            try:
+                kernel(0, self.p, rows, labels, slice_ | ONLY_PREDICT, arrays, counters, ring)
+            except Exception as error:
+                raise describe_failure(self.algorithm.definition, error) from error
             scores[begin : begin + SCORED] = ring[(first + np.arange(slice_.size)) & (SCORED - 1), 0]
         return scores

@@ -15,6 +15,8 @@ from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: The types of labels and orders in compiled code.
+DOUBLE, INT64 = np.dtype(np.float64), np.dtype(np.int64)
 _NO_FLOATS = np.empty(0)
 
 
@@ -182,7 +184,7 @@ def as_labels(y: ArrayLike, n: int) -> Floats:
         labels = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError):
         raise UserError("y must hold the labels -1 and +1 as numbers") from None
-    _check_size(labels, n)
+    check_size(labels, n)
     wrong = labels[np.abs(labels) != 1.0]
     if wrong.size:
         raise UserError(
@@ -199,7 +201,7 @@ def as_classes(y: ArrayLike, n: int) -> tuple[Floats, NDArray[Any]]:
     [1.0, 0.0, 2.0, 0.0]
     """
     labels = np.asarray(y)
-    _check_size(labels, n)
+    check_size(labels, n)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise UserError("y holds NaN or infinity, which cannot be labels")
     try:
@@ -211,7 +213,27 @@ def as_classes(y: ArrayLike, n: int) -> tuple[Floats, NDArray[Any]]:
     return numbers.astype(np.float64), classes
 
 
-def _check_size(labels: NDArray[Any], n: int) -> None:
+def as_class_numbers(y: ArrayLike, n: int, classes: int) -> Floats:
+    """Check that there is the number of a class per example, and return the numbers."""
+    numbers = np.ascontiguousarray(y, DOUBLE)
+    check_size(numbers, n)
+    wrong = numbers[~np.isin(numbers, np.arange(classes))]
+    if wrong.size:
+        raise UserError(
+            f"y must hold the numbers of {classes} classes, 0 to {classes - 1}, but it has {wrong[0]:g}"
+        )
+    return numbers
+
+
+def check_width(rows: tuple[Any, ...], d: int) -> None:
+    """Refuse rows that a learner of d features would read, or write, beyond its arrays."""
+    if rows[0].shape[1] != d:
+        raise UserError(
+            f"X has {count(rows[0].shape[1], 'column')}, but the learner has {count(d, 'feature')}"
+        )
+
+
+def check_size(labels: NDArray[Any], n: int) -> None:
     if labels.ndim != 1:
         raise UserError(f"y must have one dimension, not {labels.ndim}")
     if labels.size != n:

@@ -45,9 +45,13 @@ def raise_errors(definition: Definition) -> Iterator[None]:
             if not _Hooks.listeners and sys.unraisablehook is _hear:
                 sys.unraisablehook = _Hooks.before
     for error in errors:
-        line = find_line(error, definition.file)
-        place = f"{definition.file}:{line}: " if line else definition.place
-        raise UserError(f"{place}the rule of '{definition.id}' fails during a pass: {describe_error(error)}")
+        raise describe_failure(definition, error)
+
+
+def describe_failure(definition: Definition, error: BaseException) -> UserError:
+    line = find_line(error, definition.file)
+    place = f"{definition.file}:{line}: " if line else definition.place
+    return UserError(f"{place}the rule of '{definition.id}' fails during a pass: {describe_error(error)}")
 
 
 def _hear(unraisable: Any) -> None:

@@ -12,7 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from olbench.algorithms.algorithm import Algorithm, find_algorithm
 from olbench.errors import UserError
 from olbench.kernels.counters import BREAKDOWNS, CURVE_COUNTS, EFFECTIVE, MISTAKES, UPDATES
-from olbench.learners.examples import Examples, Floats, Ints, as_classes, as_examples, as_labels, as_order
+from olbench.learners.examples import (
+    Examples,
+    Floats,
+    Ints,
+    as_class_numbers,
+    as_classes,
+    as_examples,
+    as_labels,
+    as_order,
+    check_width,
+)
 from olbench.learners.schedules import count_predictions, is_predicted, predicted_rows
 from olbench.learners.start import start, start_classes
 from olbench.learners.state import Learner
@@ -224,7 +234,7 @@ def windowed_pass(
 
     def check(X: Any, y: ArrayLike, order: ArrayLike) -> _Window:
         examples = as_examples(X)
-        targets = np.asarray(y, np.float64) if classes else as_labels(y, examples.n)
+        targets = as_class_numbers(y, examples.n, classes) if classes else as_labels(y, examples.n)
         return examples.rows(), targets, as_order(order, examples.n)
 
     return _run_windows(learner, starmap(check, windows), n, curve, stopped, keep)
@@ -236,6 +246,8 @@ def predict_signs(learner: "Predictor", X: Any, order: ArrayLike | None = None) 
     A score of zero counts as +1, as in a pass.
     """
     examples = as_examples(X)
+    if isinstance(learner, Learner):
+        check_width(examples.rows(), learner.d)
     return learner.predict(examples.rows(), as_order(order, examples.n))
 
 

@@ -20,7 +20,16 @@ from olbench.algorithms.algorithm import Algorithm
 from olbench.errors import UserError
 from olbench.kernels import counters as at
 from olbench.kernels.counters import CURVE_COUNTS
-from olbench.learners.examples import Floats, Ints, SingleRow
+from olbench.learners.examples import (
+    DOUBLE,
+    INT64,
+    Floats,
+    Ints,
+    SingleRow,
+    as_order,
+    check_size,
+    check_width,
+)
 from olbench.learners.own_rules import raise_errors
 from olbench.memory import USABLE, available_memory
 
@@ -196,6 +205,12 @@ class Learner(ABC):
 
     def run_curve(self, rows: tuple[Any, ...], y: Floats, order: Ints, ends: Ints) -> tuple[Ints, Floats]:
         """Run, and return CURVE_COUNTS and the elapsed seconds after each of `ends` examples."""
+        # Compiled code is called without numba's checks of types (`calls.compile_pass`).
+        y, n = np.ascontiguousarray(y, DOUBLE), rows[4].size
+        if order.dtype is not INT64 or not order.flags.c_contiguous:
+            order = as_order(order, n)
+        check_size(y, n)
+        check_width(rows, self.d)
         self._own_arrays()
         definition = self.algorithm.definition
         with raise_errors(definition) if definition.is_own else nullcontext():

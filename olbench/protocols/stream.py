@@ -237,7 +237,7 @@ def label_mistakes(source: Source, end: int, first: int, delay: int) -> dict[str
     names = dict(zip(BASELINES, (q.NO_CHANGE_MISTAKES.name, q.MAJORITY_MISTAKES.name), strict=True))
     found = {}
     for id, name in names.items():
-        learner = start(make_algorithm(id), 1)
+        learner = start(make_algorithm(id), data.examples.d)
         at = np.array([first, end]) if first else np.array([end])
         curve = run_learner(learner, data.examples, data.labels, schedule, at).curve
         found[name] = int(curve.mistakes[-1] - (curve.mistakes[0] if first else 0))

@@ -13,10 +13,11 @@ from olbench import UserError, load_plugin, make_algorithm, online_pass
 from olbench.algorithms.definition import REGISTRY
 from olbench.estimators import OnlineClassifier, estimator
 from olbench.learners.breakdowns import find_breakdown
+from olbench.learners.passes import predict_signs
 from olbench.learners.start import start
 from tests import ROOT
 from tests.examples import noisy
-from tests.refusals import find_wrong
+from tests.refusals import find_wrong, refusal
 
 PLUGIN = ROOT / "docs/examples/my_learners.py"
 CONTESTANTS = ROOT / "docs/examples/my_contestants.py"
@@ -157,6 +158,29 @@ def test_a_learner_that_cannot_work_is_refused_with_its_line(write):
         online_pass("mine", np.eye(2), [1, -1])
 
     assert find_wrong(BROKEN, use) == []
+
+
+LATE = [
+    {"learn": "arrays.w[columns[k] + (t > 60) * 1000000] = y"},
+    {"score": "t, p): return arrays.w[0 if t <= 60 else t]"},
+]
+OUT_OF_BOUNDS = "mine.py:9: the rule of 'mine' fails during a pass: IndexError: index is out of bounds"
+
+
+def test_a_wrong_index_is_noticed_after_the_rows_that_were_tried(write):
+    """Without bounds checks it would read or write stray memory, and count what it found there."""
+    X, y = noisy(300, 3)
+    for parts in LATE:
+        REGISTRY.pop("mine", None)
+        load_plugin(write(**parts))
+        assert online_pass("mine", X[:60], y[:60]).n == 60
+        assert OUT_OF_BOUNDS in refusal(online_pass, "mine", X, y)
+
+
+def test_a_wrong_index_is_noticed_in_a_prediction(write):
+    load_plugin(write(score="t, p): return arrays.w[0 if columns.size < 8 else columns.size]"))
+    learner = online_pass("mine", np.ones((20, 8))[:, :4] @ np.eye(4, 8), np.ones(20)).learner
+    assert OUT_OF_BOUNDS in refusal(predict_signs, learner, np.ones((1, 8)))
 
 
 def test_a_score_that_is_nan_is_told_apart_from_weights(write):

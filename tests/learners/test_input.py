@@ -5,8 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 from olbench import UserError, make_algorithm, online_pass, wrap
+from olbench.learners.examples import as_examples
+from olbench.learners.passes import predict_signs, windowed_pass
+from olbench.learners.start import start
 from olbench.memory import available_memory
 from tests.cases import for_each
+from tests.examples import noisy
 from tests.refusals import refusal
 
 X = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, -1.0]])
@@ -70,6 +74,44 @@ LIKE_X = [np.asfortranarray(X), X.astype(np.float32), X[::-1][::-1], MESSY]
 def test_any_layout_type_and_order_of_entries_is_taken(like):
     np.testing.assert_array_equal(run(like).weights, run().weights)
     assert MESSY.nnz == 6
+
+
+@for_each("id", ["arow", "pa1", "ftrl"])
+def test_a_learner_takes_labels_and_an_order_of_any_type_and_stride(id):
+    """Compiled code takes them for doubles and whole numbers of eight bytes, one after the other."""
+    X, y = noisy(n=200, d=4)
+    wanted, order = online_pass(id, X, y), np.arange(200)
+    for labels in (y.astype(np.int64), y.astype(np.float32), np.repeat(y, 2)[::2]):
+        for rows in (order, order.astype(np.int32), np.repeat(order, 2)[::2]):
+            learner = start(make_algorithm(id), 4)
+            learner.warm_up()
+            learner.run(as_examples(X).rows(), labels, rows)
+            assert learner.mistakes == wanted.mistakes
+            np.testing.assert_array_equal(learner.weights, wanted.weights)
+    rows = as_examples(X).rows()
+    assert "order must be a list of row numbers" in refusal(learner.run, rows, y, order / 2.0)
+    assert refusal(learner.run, rows, y[:7], order) == "X has 200 rows but y has 7 labels"
+    wide = as_examples(np.ones((200, 5))).rows()
+    assert refusal(learner.run, wide, y, order) == "X has 5 columns, but the learner has 4 features"
+    sentence = "X has 5 columns, but the learner has 4 features"
+    assert refusal(predict_signs, learner, np.ones((1, 5))) == sentence
+
+
+def test_the_windows_of_a_pass_may_be_slices_of_anything_but_not_wider_or_of_more_classes():
+    X, y = noisy(n=200, d=4)
+    numbers, order = np.arange(200.0) % 3, np.arange(200)
+    for id, settings in (("arow", {}), ("arow", {"multiclass": "native"})):
+        algorithm = make_algorithm(id, **settings)
+        given = [(X, numbers, order), (X, np.repeat(numbers, 2)[::2], order)]
+        counts = [windowed_pass(algorithm, [each], 4, 200, classes=3).mistakes for each in given]
+        assert counts[0] == counts[1]
+        said = refusal(windowed_pass, algorithm, [(X, numbers, order)], 4, 200, classes=2)
+        assert said == "y must hold the numbers of 2 classes, 0 to 1, but it has 2"
+        assert "0 to 2, but it has -1" in refusal(
+            windowed_pass, algorithm, [(X, y, order)], 4, 200, classes=3
+        )
+        said = refusal(windowed_pass, algorithm, [(X, numbers, order)], 3, 200, classes=3)
+        assert said == "X has 4 columns, but the learner has 3 features"
 
 
 DIAGONAL = {"covariance": "diag"}
