@@ -303,6 +303,11 @@ class Definition:
         """Whether the precision c that a second-order rule adds does not depend on the variance."""
         return self.order == "second" and probing.has_constant_gain(self)
 
+    @cached_property
+    def compared(self) -> set[str]:
+        """The settings with which its promises were compared with its answers on data."""
+        return set()
+
     def check(self) -> None:
         """Refuse a user's rule or compiled learner that has the wrong form, fails or breaks its promise."""
         if not self.module.startswith("olbench."):

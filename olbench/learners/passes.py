@@ -23,6 +23,7 @@ from olbench.learners.examples import (
     as_order,
     check_width,
 )
+from olbench.learners.promises import compare_promises
 from olbench.learners.schedules import count_predictions, is_predicted, predicted_rows
 from olbench.learners.start import start, start_classes
 from olbench.learners.state import Learner
@@ -286,6 +287,7 @@ def _run_windows(
     labels: list[Floats] = []
     seen, seconds, cpu_seconds = 0, 0.0, 0.0
     for rows, y, order in windows:
+        compare_promises(learner, rows, y, order)
         cpu_started, begin, window_seconds = time.thread_time(), 0, 0.0
         predictions = count_predictions(order)
         first, last = np.searchsorted(points, (seen, seen + predictions), side="right")

@@ -6,7 +6,9 @@ import re
 import subprocess
 import sys
 import zlib
+from dataclasses import replace
 from importlib.metadata import version
+from itertools import product
 from types import SimpleNamespace
 
 import numba
@@ -15,11 +17,12 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 
 from olbench import load_plugin, make_algorithm, online_pass, run, second_order, wrap
-from olbench.algorithms import definitions, get_definition
+from olbench.algorithms import definitions, get_definition, probing
 from olbench.algorithms.definition import REGISTRY
 from olbench.learners import own_rules
 from olbench.plugins import forget_file
 from tests import ROOT
+from tests.cases import for_each
 from tests.examples import noisy
 from tests.refusals import find_wrong, refusal
 
@@ -371,6 +374,69 @@ def test_the_rule_of_an_exact_step_and_a_promise_to_be_passive_are_checked_too(l
         ("mine-constants", "mine.py:9: constants of 'mine-constants', which gets (C), fails: ZeroDivision"),
     ):
         assert words in refusal(online_pass, id, *noisy(20, 3))
+
+
+BROKEN = """from olbench import Parameter, first_order, second_order
+R = Parameter("r", 1.0, "", grid=(0.5, 2.0))
+@first_order("near", passive_above=lambda: 1.5)
+def near(m, s, mistake, q, t, k, p): return (1.0, 1.0, 0.1) if m < 1.6 else (0.0, 1.0, 0.0)
+@first_order("other", parameters=(R,), passive_above=lambda r: 1.0)
+def other(m, s, mistake, q, t, k, p): return (1.0, 1.0, 0.1) if m < p[0] else (0.0, 1.0, 0.0)
+@second_order("falling", monotone=True)
+def falling(m, v, mistake, t, p):
+    loss = max(0.0, 1.0 - m - 0.3 * v)
+    return loss, loss / (v + 1.0), (loss > 0.0) * 1.0
+@second_order("rising", monotone=True, parameters=(R,))
+def rising(m, v, mistake, t, p):
+    loss = max(0.0, 1.0 - m + (1.0 - p[0]) * v)
+    return loss, loss / (v + 1.0), (loss > 0.0) * 1.0
+@second_order("scaled", scale_free=True, form="root", parameters=(R,))
+def scaled(m, v, mistake, t, p):
+    loss = 1.0 - m
+    return (loss, loss / (v + p[0]), 1.0 / p[0]) if loss > 0.0 else (0.0, 0.0, 0.0)
+@first_order("far", passive_above=lambda: 1.0)
+def far(m, s, mistake, q, t, k, p): return (1.0, 1.0, 0.1 / s) if m < 1.0 or m > 500.0 else (0.0, 1.0, 0.0)
+@second_order("gain", parameters=(R,))
+def gain(m, v, mistake, t, p):
+    c = 1.0 if p[0] == 1.0 else 1.0 / (p[0] + v)
+    return (1.0 - m, (1.0 - m) / (v + 1.0), c) if m < 1.0 else (0.0, 0.0, 0.0)
+"""
+PROMISED = [
+    ("near", "is declared passive above a margin of 1.5, but at 1.5"),
+    ("other", "is declared passive above a margin of 1 with r=2.0, but at 1.1"),
+    ("falling", "is declared monotone, but at m = -2 its loss falls from"),
+    ("rising", "is declared monotone, but at m = -2 with r=2.0 its loss falls from"),
+    ("scaled", "is declared scale-free, but at m = -2, v = 0.01 it returns (3.0, "),
+]
+
+
+def test_promises_are_checked_at_other_parameters_and_margins_and_on_the_data(load_text):
+    """A wrong promise skips rounds, and the counts are those of another rule."""
+    load_text(BROKEN)
+    X, y = noisy(300, 5)
+    for id, words in PROMISED:
+        assert words in refusal(online_pass, make_algorithm(id), X, y), id
+    said = refusal(make_algorithm, "gain", multiclass="native")
+    assert (
+        "gain has no native form for several classes: the precision c that its rule adds depends on" in said
+    )
+    # Only the rows of this data have margins at which the promise is broken.
+    assert online_pass("far", X, y).n == 300
+    get_definition("far").compared.clear()
+    large = np.vstack([X[:20], 1e5 * X[20:]])
+    assert "is declared passive above a margin of 1, but at " in refusal(online_pass, "far", large, y)
+    get_definition("far").compared.clear()
+    assert "but at " in refusal(online_pass, "far", large, y, labels="all")
+
+
+@for_each("definition", [each for each in definitions() if each.order in ("first", "second")])
+def test_what_ships_keeps_its_promises_over_all_parameters(definition):
+    mine = replace(definition)
+    vars(mine)["is_own"] = True
+    settings = list(probing._settings(mine))
+    assert len(settings) > 12 or not definition.parameters
+    for params in settings:
+        probing.check_promises(mine, params, product(np.linspace(-3.0, 3.0, 7), (0.01, 1.0, 40.0)))
 
 
 def test_a_rule_may_return_whole_numbers_and_floats_in_different_branches(load_rule):
