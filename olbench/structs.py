@@ -295,6 +295,9 @@ text = checked(str, lambda value: isinstance(value, str) and bool(value.strip())
 any_text = checked(str, lambda value: isinstance(value, str) and is_unicode(value), "text", TEXT)
 flag = checked(bool, lambda value: isinstance(value, bool), "true or false", {"type": "boolean"})
 number = checked(float, is_number, "a number", {"type": "number"})
+not_negative = checked(
+    float, lambda value: is_number(value) and value >= 0, "a number from 0", {"type": "number", "minimum": 0}
+)
 
 
 def name_text(node: Node, name: str) -> str:

@@ -5,39 +5,82 @@ Singh 1992). The difference is studentised, because a percentile interval of twe
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from olbench.analysis.difference import Contest, Difference
+from olbench.analysis.stats import LEVEL, holm
 from olbench.learners.examples import Floats
 from olbench.protocols.stream import BLOCKS
+from olbench.records.quantities import Quantity
 
-RESAMPLES = 2000
-LEVEL = 0.05
 COLUMNS = ("n", "mistakes", "positives", "false_alarms")
-#: The normal quantile of the power, 80%, at which a difference is called detectable.
-POWER_QUANTILE = 0.8416
+COUNTS, PAIRS = "counts", "pairs"
+#: The smallest p is one in so many; the correction for many pairs needs up to MOST_RESAMPLES.
+RESAMPLES, MOST_RESAMPLES = 2000, 20_000
+
+
+def find_array(quantity: Quantity) -> str:
+    """Return the array of a trial that tests a quantity over blocks of its rounds; '' if there is none."""
+    if quantity.name == "auc":
+        return PAIRS
+    return COUNTS if set(quantity.fields) <= set(COLUMNS) else ""
 
 
 @dataclass(frozen=True)
-class BlockDifference:
-    """`above`, `equal` and `below` count blocks; `detectable` is a difference found with a power of 80%."""
+class StreamContest(Contest):
+    """A contest on one stream, over blocks of its rounds."""
 
-    value: float
-    low: float
-    high: float
-    p: float
-    detectable: float
-    above: int
-    equal: int
-    below: int
+    quantity: Quantity
+    #: The array `find_array` of each algorithm.
+    arrays: tuple[NDArray[Any], ...]
+
+    over = "blocks"
+
+    def compare(self, place: int) -> list[Difference]:
+        resamples = min(max(RESAMPLES, 100 * self.pairs), MOST_RESAMPLES)
+        other, found = self.arrays[place], []
+        for label, own in zip(self.labels, self.arrays, strict=True):
+            if label == self.labels[place]:
+                continue
+            if find_array(self.quantity) == PAIRS:
+                each = compare_pairs(own, other, resamples=resamples)
+            else:
+                each = compare_counts(own, other, _compute(self.quantity), resamples=resamples)
+            if self.quantity.better == "lower":
+                each = replace(each, wins=each.losses, losses=each.wins)
+            found.append(replace(each, label=label, against=self.labels[place]))
+        return found
+
+    def correct(self, place: int, found: Sequence[Difference]) -> list[float]:
+        # The other pairs are not tested; 1 for each is the most cautious guess.
+        untested = [1.0] * (self.pairs - len(found))
+        return holm([*(each.p for each in found), *untested])[: len(found)]
+
+
+def _compute(quantity: Quantity) -> Callable[..., Any]:
+    def compute(*columns: Any) -> Any:
+        named = dict(zip(COLUMNS, columns, strict=True))
+        parts = [named[name] for name in quantity.fields]
+        if quantity.formula is not None:
+            return quantity.formula(*parts)
+        count, total = parts
+        return np.divide(count, total, out=np.full(count.shape, np.nan), where=total > 0)
+
+    return compute
 
 
 def compare_counts(
-    one: NDArray[np.int64], other: NDArray[np.int64], measure: Callable[..., Floats], seed: int = 0
-) -> BlockDifference:
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    measure: Callable[..., Floats],
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Difference:
     """Compare a measure of two learners on the same stream.
 
     A row of an array has the counts COLUMNS of some consecutive rounds; all rows cover the stream. `measure`
@@ -48,13 +91,13 @@ def compare_counts(
     >>> ones, zeros = np.ones(2000, int), np.zeros(2000, int)
     >>> runs = [np.column_stack([ones, each, zeros, each]) for each in lost]
     >>> found = compare_counts(*runs, lambda n, mistakes, *others: mistakes / n)
-    >>> -0.1 < found.low < found.value < found.high < 0
+    >>> -0.1 < found.low < found.mean < found.high < 0
     True
     """
     places = one.shape[0]
     one, other = (np.vstack([np.zeros(4, np.int64), np.cumsum(each, axis=0)]) for each in (one, other))
     length = places // BLOCKS
-    starts = np.random.default_rng(seed).integers(0, places - length + 1, (RESAMPLES, BLOCKS))
+    starts = np.random.default_rng(seed).integers(0, places - length + 1, (resamples, BLOCKS))
     fixed = np.arange(BLOCKS) * length
 
     def differ(blocks: tuple[Floats, Floats]) -> Floats:
@@ -80,7 +123,9 @@ def compare_counts(
     return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations, parts)
 
 
-def compare_pairs(one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 0) -> BlockDifference:
+def compare_pairs(
+    one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 0, resamples: int = RESAMPLES
+) -> Difference:
     random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
     # The correctly ordered pairs and all pairs, by their blocks.
     first, second = (
@@ -88,7 +133,7 @@ def compare_pairs(one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 
         for each in (one, other)
     )
     # How often each block is in a resample.
-    times = random.multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), RESAMPLES).astype(np.float64)
+    times = random.multinomial(BLOCKS, np.full(BLOCKS, 1 / BLOCKS), resamples).astype(np.float64)
 
     def estimate(times: Floats) -> tuple[Floats, Floats]:
         both = [_areas(each, times) for each in (first, second)]
@@ -128,18 +173,20 @@ def _jackknife(left: Floats, times: Floats | None = None) -> Floats:
 
 def _studentise(
     value: float, deviation: float, errors: Floats, deviations: Floats, parts: Floats
-) -> BlockDifference:
-    signs = tuple(int(np.count_nonzero(each)) for each in (parts > 0, parts == 0, parts < 0))
+) -> Difference:
+    above, equal, below = (int(np.count_nonzero(each)) for each in (parts > 0, parts == 0, parts < 0))
     if deviation == 0.0:  # the two agree in every block, or differ by a constant
-        return BlockDifference(value, value, value, 1.0 if value == 0.0 else 0.0, 0.0, *signs)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        t = errors / deviations
-    t = t[np.isfinite(t)]
-    if not math.isfinite(value) or t.size < RESAMPLES // 2:
-        return BlockDifference(value, math.nan, math.nan, math.nan, math.nan, *signs)
-    # The interval is symmetric, like the test: it excludes 0 where p is below the level.
-    sizes = np.abs(t)
-    reach = float(np.quantile(sizes, 1 - LEVEL))
-    p = (1 + np.count_nonzero(sizes >= abs(value / deviation))) / (1 + t.size)
-    ends = value - reach * deviation, value + reach * deviation
-    return BlockDifference(value, *ends, float(p), (reach + POWER_QUANTILE) * deviation, *signs)
+        low, high, p = value, value, float(value == 0.0)
+    else:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = errors / deviations
+        t = t[np.isfinite(t)]
+        low, high, p = math.nan, math.nan, math.nan
+        if math.isfinite(value) and t.size >= errors.size // 2:
+            # The interval is symmetric, like the test: it excludes 0 where p is below the level.
+            sizes = np.abs(t)
+            reach = float(np.quantile(sizes, 1 - LEVEL)) * deviation
+            low, high = value - reach, value + reach
+            p = float((1 + np.count_nonzero(sizes >= abs(value / deviation))) / (1 + t.size))
+    numbers = value, low, high, p, math.nan, deviation, math.nan
+    return Difference("", "", *numbers, above, equal, below, "blocks")

@@ -13,16 +13,9 @@ from statistics import median
 import numpy as np
 from scipy import special
 
+from olbench.analysis.difference import Difference, TrialContest
 from olbench.analysis.published import OVERALL, Claim, Paper, Reported, Statement, standard_error
-from olbench.analysis.stats import (
-    LEVEL,
-    PairedTest,
-    derangements,
-    mean_ranks,
-    merge_ties,
-    resampled_t,
-    wilcoxon,
-)
+from olbench.analysis.stats import LEVEL, derangements, mean_ranks, merge_ties, wilcoxon
 from olbench.analysis.verdicts import VERDICTS, Attempt, Judgement
 from olbench.errors import count
 from olbench.protocols import get_protocol
@@ -79,7 +72,8 @@ class Numbers:
     deviations: Mapping[str, float] = field(default_factory=dict)
     trials: Mapping[str, int] = field(default_factory=dict)
     remarks: Sequence[str] = ()
-    detectable: Callable[[str, str], float] = lambda one, other: math.nan
+    #: The largest difference that the interval allows.
+    reach: Callable[[str, str], float] = lambda one, other: math.nan
 
     def loss(self, algorithm: str) -> float:
         return float(self.quantity.loss(self.means[algorithm]))
@@ -113,8 +107,8 @@ class Observation:
     true: bool
     numbers: str
     ratios: tuple[float, ...] = ()
-    #: The smallest differences that the tests of a claim of equality could have detected, as shares of means.
-    detectable: tuple[float, ...] = ()
+    #: The largest differences that the intervals of a claim of equality allow, as shares of means.
+    reaches: tuple[float, ...] = ()
     is_reversed: bool = False
     is_weaker: bool = False
 
@@ -258,9 +252,13 @@ def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity
     size = max((entry.planned for entry, _ in found.values()), default=0)
 
     @cache
-    def compare(one: str, other: str) -> PairedTest:
-        first, second = (entry.align(values, size) for entry, values in (found[one], found[other]))
-        return resampled_t(first, second, max(found[one][0].overlap, found[other][0].overlap))
+    def compare(one: str, other: str) -> Difference:
+        pair = [found[one], found[other]]
+        values = np.stack([entry.align(own, size) for entry, own in pair])
+        overlap = max(entry.overlap for entry, _ in pair)
+        means = np.array([own.mean() for _, own in pair])
+        contest = TrialContest((one, other), means, quantity.better, None, values, overlap=overlap)
+        return contest.differences(other)[0]
 
     spreads = {name: mean_and_deviation(values) for name, (_, values) in found.items()}
     means = merge_ties(np.array([mean for mean, _ in spreads.values()])).tolist()
@@ -274,7 +272,7 @@ def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity
         deviations={name: spreads[name][1] for name in trials},
         trials=trials,
         remarks=[f"of {row} on {dataset}, {why} and are left out" for row, why in left_out.items() if why],
-        detectable=lambda one, other: compare(one, other).detectable,
+        reach=lambda one, other: max(abs(compare(one, other).low), abs(compare(one, other).high)),
     )
 
 
@@ -378,9 +376,9 @@ def _evidence(
     ratios = [ratio for each in observations.values() for ratio in each.ratios]
     if ratios:
         text += f", median ratio of the means {median(ratios):.2f}"
-    shares = [share for each in observations.values() for share in each.detectable]
+    shares = [share for each in observations.values() for share in each.reaches]
     if shares:
-        text += f", median smallest difference that could have been detected {median(shares):.0%}"
+        text += f", differences of up to {median(shares):.0%} are not excluded (median)"
     show_true = true and (statement.on == "some" or len(observations) == 1)
     word, names = ("true on", true) if show_true else ("not on", false)
     details = ", ".join(f"{name} ({observations[name].numbers})" for name in names)
@@ -430,8 +428,8 @@ def _better(numbers: Numbers, statement: Statement) -> Observation:
 
 def _not_clearly_worse(numbers: Numbers, statement: Statement) -> Observation:
     found = _all(lambda numbers, a, b: not numbers.is_clearly_better(b, a))(numbers, statement)
-    shares = (numbers.detectable(a, b) / (numbers.means[b] or math.nan) for a, b in _pairs(statement))
-    return replace(found, detectable=tuple(share for share in shares if not math.isnan(share)))
+    shares = (numbers.reach(a, b) / (numbers.means[b] or math.nan) for a, b in _pairs(statement))
+    return replace(found, reaches=tuple(share for share in shares if not math.isnan(share)))
 
 
 def _not_better(numbers: Numbers, statement: Statement) -> Observation:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from olbench.analysis.results import Entry, Results, are_equal
-from olbench.analysis.stats import LEVEL, resampled_t
+from olbench.analysis.difference import Difference
+from olbench.analysis.results import Entry, Results, are_equal, make_contest
+from olbench.analysis.stats import LEVEL
 from olbench.errors import UserError, short
 from olbench.records.quantities import Quantity
 
@@ -19,24 +20,24 @@ OUTCOMES = (BETTER, WORSE, CHANGED, ALIKE, UNTESTED)
 
 
 @dataclass(frozen=True)
-class MeanChange:
-    difference: float
-    p: float | None
-    quantity: Quantity
+class Change:
+    """The difference of an entry between two runs; tested only where they share orders."""
+
+    mean: float
+    tested: Difference | None
 
     @property
     def significant(self) -> bool:
-        return self.p is not None and self.p < LEVEL
+        return self.tested is not None and self.tested.p <= LEVEL
 
-    @property
-    def outcome(self) -> str:
-        if self.p is None:
+    def outcome(self, quantity: Quantity) -> str:
+        if self.tested is None:
             return UNTESTED
         if not self.significant:
             return ALIKE
-        if self.quantity.better == "neither":
+        if quantity.better == "neither":
             return CHANGED
-        return BETTER if self.quantity.is_better(self.difference, 0.0) else WORSE
+        return BETTER if quantity.is_better(self.mean, 0.0) else WORSE
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class ComparedRuns:
         return shared
 
     @cached_property
-    def changes(self) -> dict[str, dict[Key, list[MeanChange | None]]]:
+    def changes(self) -> dict[str, dict[Key, list[Change | None]]]:
         return {
             each.name: {key: self._compare(entries, each) for key, entries in self.rows.items()}
             for each in self.quantities
@@ -92,7 +93,7 @@ class ComparedRuns:
         found = [{(each.dataset, each.label): each for each in run.entries if each.done} for run in pair]
         return are_equal(*found)
 
-    def _compare(self, entries: Sequence[Entry | None], quantity: Quantity) -> list[MeanChange | None]:
+    def _compare(self, entries: Sequence[Entry | None], quantity: Quantity) -> list[Change | None]:
         (first, *runs), (before, *others) = self.runs, entries
         return [
             change(first, before, run, after, quantity) if before and after else None
@@ -144,15 +145,13 @@ def why_unpaired(first: Results, before: Entry, other: Results, after: Entry) ->
     return ""
 
 
-def change(first: Results, before: Entry, other: Results, after: Entry, quantity: Quantity) -> MeanChange:
+def change(first: Results, before: Entry, other: Results, after: Entry, quantity: Quantity) -> Change:
     """Return the change over the trials that both have; all trials count if their orders are not shared."""
-    difference = after.mean(quantity) - before.mean(quantity)
-    if math.isnan(difference) or why_unpaired(first, before, other, after):
-        return MeanChange(difference, None, quantity)
-    one, two = (entry.align(entry.values(quantity)) for entry in (before, after))
-    shared = min(one.size, two.size)
-    test = resampled_t(two[:shared], one[:shared], max(before.overlap, after.overlap))
-    return MeanChange(test.mean, None if math.isnan(test.p) else test.p, quantity)
+    mean = after.mean(quantity) - before.mean(quantity)
+    if math.isnan(mean) or why_unpaired(first, before, other, after):
+        return Change(mean, None)
+    [found] = make_contest(first, [before, after], quantity, ["before", "after"]).differences("before")
+    return Change(found.mean, None if math.isnan(found.p) else found)
 
 
 def describe(value: Any) -> str:

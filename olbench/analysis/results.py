@@ -6,17 +6,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.spec import AlgorithmSpec
+from olbench.analysis.blocks import StreamContest, find_array
+from olbench.analysis.difference import Contest, Difference, Over, TrialContest
 from olbench.analysis.reading import read_columns
-from olbench.analysis.stats import LEVEL, Difference, array_for, compare_streams, not_worse, within
 from olbench.data.catalog import catalog
-from olbench.errors import UserError, count, escape_controls, find_names, suggest
+from olbench.errors import UserError, count, escape_controls, find_names, list_some, suggest
 from olbench.learners.start import count_state_bytes
 from olbench.learners.state import add_weights
 from olbench.memory import pause_collector
@@ -156,6 +157,14 @@ class Entry(CellFacts):
         return "" if self.done >= self.planned else f"{name}: {self.done} of {planned} done"
 
 
+class Within(NamedTuple):
+    """The differences on one data set: which algorithm is the best, and which one the others are against."""
+
+    best: str
+    against: str
+    differences: list[Difference]
+
+
 #: By data set, the measure of always predicting the more frequent class, and entries no better than it.
 Guesses = dict[str, tuple[float, list[Entry]]]
 
@@ -181,6 +190,8 @@ class Results:
     #: All labels of the run if these are some of its entries, so that algorithms keep their looks.
     among: tuple[str, ...] = ()
     highlighted: tuple[str, ...] = ()
+    #: The algorithm that differences are shown against; '' is the best on each data set.
+    control: str = ""
 
     @property
     def config(self) -> Experiment:
@@ -296,50 +307,46 @@ class Results:
         return self.best_by(self.protocol.quantities[0])
 
     def best_by(self, quantity: Quantity) -> dict[str, set[str]]:
-        """Return, by data set, the labels with the best mean of a quantity or not significantly worse ones.
+        """Return, by data set, the labels with the best mean of a quantity or not significantly worse."""
+        found = {name: self.contest(name, quantity) for name in self.datasets}
+        return {name: contest.bold() if contest else set() for name, contest in found.items()}
 
-        By the paired t-test over the trials that two entries share, corrected if they share training rows; on
-        a stream with one trial by a bootstrap of its blocks.
-        """
-        return {name: self._best_on(name, quantity) for name in self.datasets}
-
-    def _best_on(self, dataset: str, quantity: Quantity) -> set[str]:
-        entries = self.comparable(dataset, quantity)
-        needed = array_for(quantity)
-        if dataset in self.single and len(entries) > 1 and all(_is_single(each, needed) for each in entries):
-            best, differences = self._compare_stream(entries, quantity)
-            return {best, *(each.label for each in differences if each.p >= LEVEL)}
-        values = aligned(entries, quantity)
-        return not_worse(values, quantity.better, overlap=self.overlap(dataset)) if values else set()
-
-    def _compare_stream(self, entries: list[Entry], quantity: Quantity) -> tuple[str, list[Difference]]:
-        arrays = {each.label: self.array(each, 0, array_for(quantity)) for each in entries}
-        return compare_streams(quantity, {each.label: each.mean(quantity) for each in entries}, arrays)
+    def contest(self, dataset: str, quantity: Quantity) -> Contest | None:
+        """Return what the algorithms on a data set are compared by; None if none has this quantity."""
+        key = dataset, quantity.name
+        if key not in self._contests:
+            entries = self.comparable(dataset, quantity)
+            self._contests[key] = make_contest(self, entries, quantity) if entries else None
+        return self._contests[key]
 
     @cached_property
-    def within(self) -> dict[str, tuple[str, list[Difference]]]:
-        """Differences from the best algorithm on each data set, conditional on that data set."""
+    def _contests(self) -> dict[tuple[str, str], Contest | None]:
+        return {}
+
+    @cached_property
+    def within(self) -> dict[str, Within]:
+        """By data set, the differences of the headline from the best algorithm, or from the control."""
         headline, found = self.protocol.quantities[0], {}
         for dataset in self.datasets:
-            entries = self.comparable(dataset, headline)
-            if not entries or len(self.contestants(dataset)) < 2:
+            contest = self.contest(dataset, headline)
+            if contest is None or len(self.contestants(dataset)) < 2:
                 continue
-            if dataset in self.single:
-                found[dataset] = self._compare_stream(entries, headline)
-            else:
-                values = aligned(entries, headline)
-                found[dataset] = within(values, headline.better, overlap=self.overlap(dataset))
+            control = self.control if self.control in contest.labels else None
+            found[dataset] = Within(contest.best, control or contest.best, contest.differences(control))
         return found
 
     @cached_property
-    def single(self) -> frozenset[str]:
-        """The data sets with one trial of each algorithm, whose differences are tested on its rounds."""
-        needed = array_for(self.protocol.quantities[0])
-        return frozenset(
-            name
-            for name in self.datasets
-            if needed and self.of(name) and all(_is_single(each, needed) for each in self.of(name))
-        )
+    def overs(self) -> tuple[Over, ...]:
+        """What the differences of the headline speak of."""
+        found = (self.contest(name, self.protocol.quantities[0]) for name in self.datasets)
+        return tuple(dict.fromkeys(each.over for each in found if each))
+
+    def against(self, algorithm: str) -> "Results":
+        """Return the results with every difference taken from one algorithm, by label, id or title."""
+        labels = self.find_labels([algorithm])
+        if len(labels) > 1:
+            raise UserError(f"'{algorithm}' is {list_some(labels, 4)}; name one of them")
+        return replace(self, control=labels[0])
 
     def overlap(self, dataset: str) -> float:
         """Return the overlap of the trials on a data set."""
@@ -466,10 +473,9 @@ def _as_counts(values: Floats) -> NDArray[Any]:
     return whole if np.array_equal(whole, values) else values
 
 
-def aligned(entries: Iterable[Entry], quantity: Quantity) -> dict[str, Floats]:
-    present = [entry for entry in entries if entry.done]
-    size = max((entry.planned for entry in present), default=0)
-    return {entry.label: entry.align(entry.values(quantity), size) for entry in present}
+def aligned(entries: Sequence[Entry], quantity: Quantity) -> list[Floats]:
+    size = max(entry.planned for entry in entries)
+    return [entry.align(entry.values(quantity), size) for entry in entries]
 
 
 def _find_costs(entry: Entry, data: DataFacts | None) -> Costs:
@@ -574,6 +580,21 @@ def drift_rows(entries: Iterable[Entry]) -> list[int]:
     """Return the rows at which the concept is known to drift, not the drifts that a detector found."""
     trials = (each for entry in entries for each in entry.columns.get("drifts", ()))
     return next((each["row"] for each in trials if isinstance(each, dict) and "depth" in each), [])
+
+
+def make_contest(
+    results: Results, entries: Sequence[Entry], quantity: Quantity, labels: Sequence[str] = ()
+) -> Contest:
+    """Return what entries on one data set are compared by, under their labels or under others."""
+    names = tuple(labels or (each.label for each in entries))
+    means = np.array([each.mean(quantity) for each in entries])
+    known = names, means, quantity.better, results.config.negligible
+    needed = find_array(quantity)
+    if len(entries) > 1 and needed and all(_is_single(each, needed) for each in entries):
+        return StreamContest(*known, quantity, tuple(results.array(each, 0, needed) for each in entries))
+    values = np.stack(list(aligned(entries, quantity)))
+    overlap = max(each.overlap for each in entries)
+    return TrialContest(*known, values, overlap=overlap, is_fresh=results.protocol.draws_data)
 
 
 def _is_single(entry: Entry, needed: str) -> bool:

@@ -1,83 +1,31 @@
-"""Statistics within one data set, over its permutations, and across data sets, with one number each.
-
-Arrays of one data set are aligned: position p is permutation p, and NaN marks a missing one.
-"""
+"""Statistics across data sets, with one number each; `difference` compares algorithms on one data set."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from olbench.analysis.blocks import COLUMNS, compare_counts, compare_pairs
-from olbench.records.quantities import Quantity
-
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Losses = tuple[Floats, tuple[str, ...], tuple[str, ...]]
-COUNTS, PAIRS = "counts", "pairs"
 LEVEL = 0.05
-POWER = 0.8
 #: At or above this many discordant pairs, McNemar's test is approximated.
 FEW_DISCORDANT = 25
 #: Means of counts carry rounding errors of about 1e-16; relative differences up to this are noise.
 _ROUNDING = 1e-12
-#: Up to this many distinct resamples, a bootstrap sorts those instead of all.
-_FEW_RESAMPLES = 500
 #: Below so many data sets there is no comparison with a control: the posterior is mostly prior.
 FEWEST_FOR_CONTROL = 5
-#: Differences of rates up to this one are equal for practical purposes (Benavoli et al., JMLR 18(77), 2017).
-ROPE = 0.01
+#: Differences up to this share of the smaller error are negligible, unless a config says otherwise.
+NEGLIGIBLE = 0.01
+#: Errors below this one are not divided by.
+_SMALLEST = 1e-12
 #: The strength of the prior at zero in the Bayesian signed-rank test: the default of baycomp.
 PRIOR = 0.5
 _BLOCK = 1 << 20
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    mean: float
-    low: float
-    high: float
-    p: float
-    #: The smallest difference that it could have detected: `smallest_detectable`.
-    detectable: float
-
-
-@dataclass(frozen=True)
-class Difference:
-    """An algorithm minus the best one on a data set, over the permutations that both have.
-
-    The interval is the bootstrap's or, where trials share training rows, that of the corrected t-test.
-    `adjusted` is p with Holm's correction over the comparisons with the best of this data set.
-    """
-
-    label: str
-    mean: float
-    low: float
-    high: float
-    wins: int
-    ties: int
-    losses: int
-    p: float
-    detectable: float
-    adjusted: float = math.nan
-
-
-@dataclass(frozen=True)
-class PairTest:
-    """Two algorithms over all data sets: Wilcoxon's p-value, raw and with Holm's correction."""
-
-    first: str
-    second: str
-    p: float
-    adjusted: float
-    significant: bool
-    untied: int
 
 
 @dataclass(frozen=True)
@@ -87,26 +35,6 @@ class Posterior:
     left: float
     rope: float
     right: float
-
-
-@dataclass(frozen=True)
-class ControlTest:
-    """The difference of average ranks in standard errors, with p raw and after Holm (Demšar 2006, 3.2.2)."""
-
-    label: str
-    z: float
-    p: float
-    adjusted: float
-    significant: bool
-    #: Whether it is better than the control (left), practically equal, or worse (right); None without a rope.
-    posterior: Posterior | None
-
-
-@dataclass(frozen=True)
-class Control:
-    label: str
-    rope: float | None
-    tests: tuple[ControlTest, ...]
 
 
 @dataclass(frozen=True)
@@ -122,142 +50,51 @@ class Across:
     iman_davenport: float
     iman_davenport_p: float
     critical_difference: float
-    pairs: tuple[PairTest, ...]
     #: The largest groups of at least two whose average ranks differ by less than the critical difference.
     groups: tuple[tuple[str, ...], ...]
     power: str
+    #: The algorithms that would lead if a data set were left out, where that changes who leads.
+    without: dict[str, str]
 
 
-def not_worse(values: Mapping[str, Floats], better: str = "lower", overlap: float = 0.0) -> set[str]:
-    """Return the best algorithm and all not significantly worse: those in bold in scw2012, Table 3.
+@dataclass(frozen=True)
+class Pair:
+    """Two algorithms over the data sets that both have: it depends on no other algorithm.
 
-    One shared permutation allows no test: then only exact ties join the best.
+    The mean is that of the differences, first minus second; wins are those of the first. p is Wilcoxon's.
     """
-    losses = _orient(values, better)
-    best = _best(losses)
-    tests = {label: resampled_t(losses[label], losses[best], overlap) for label in _labels_present(losses)}
-    tied = {label for label, test in tests.items() if math.isnan(test.p) and test.mean == 0}
-    tested = {label for label, test in tests.items() if test.p >= LEVEL or (test.mean <= 0 and test.p >= 0)}
-    return {best} | tied | tested
+
+    first: str
+    second: str
+    mean: float
+    wins: int
+    ties: int
+    losses: int
+    p: float
 
 
-def _orient(values: Mapping[str, Any], better: str) -> dict[str, Any]:
-    return {label: -array if better == "higher" else array for label, array in values.items()}
+@dataclass(frozen=True)
+class Rival:
+    """An algorithm against the control, over data sets: a pair, and p with Holm's correction."""
+
+    label: str
+    mean: float
+    wins: int
+    ties: int
+    losses: int
+    p: float
+    adjusted: float
+    significant: bool
+    posterior: Posterior
 
 
-def resampled_t(first: Floats, second: Floats, overlap: float = 0.0) -> PairedTest:
-    """Test (first - second) over the permutations that both have, two-sided.
+@dataclass(frozen=True)
+class Against:
+    """All algorithms against one, over data sets; `selected` says that the data named it, as the best."""
 
-    The corrected resampled t-test of Nadeau and Bengio, Machine Learning 52 (2003), section 3: folds share
-    training rows, so the variance of the mean of k is (1/k + overlap) times that of a difference; `overlap`
-    is n_test / n_train. Zero gives the ordinary paired t-test. If all differences are equal, p is 1 if they
-    are zero, else 0. With fewer than two, it is NaN.
-    """
-    apart = _paired_differences(first, second)
-    mean = float(apart.mean()) if apart.size else math.nan
-    if apart.size < 2:
-        return PairedTest(mean, math.nan, math.nan, math.nan, math.nan)
-    if not np.ptp(apart):
-        return PairedTest(mean, mean, mean, float(mean == 0), 0.0)
-    deviation = float(apart.std(ddof=1))
-    error = deviation / math.sqrt(_effective(apart.size, overlap))
-    freedom = apart.size - 1
-    reach = float(special.stdtrit(freedom, 1 - LEVEL / 2)) * error
-    p = float(2 * special.stdtr(freedom, -abs(mean / error)))
-    detectable = smallest_detectable(apart.size, deviation, overlap)
-    return PairedTest(mean, mean - reach, mean + reach, p, detectable)
-
-
-def _effective(count: int, overlap: float) -> float:
-    """Return how many independent trials have a mean as variable as that of overlapping ones."""
-    return count / (1 + count * overlap)
-
-
-def smallest_detectable(count: int, deviation: float, overlap: float = 0.0) -> float:
-    """Return the smallest true difference that a paired t-test detects with a power of POWER (noncentral t).
-
-    >>> round(smallest_detectable(20, 1.0), 3)
-    0.66
-    """
-    if count < 2:
-        return math.nan
-    return _noncentrality(count - 1) * deviation / math.sqrt(_effective(count, overlap))
-
-
-@lru_cache(maxsize=64)
-def _noncentrality(freedom: int) -> float:
-    """Return the noncentrality with which the two-sided t-test has this power, by bisection."""
-    bound = float(special.stdtrit(freedom, 1 - LEVEL / 2))
-
-    def misses(shift: float) -> float:
-        # The other tail is below 1e-15 from a shift of 8 on, where scipy's may be NaN.
-        far = float(special.nctdtr(freedom, shift, -bound)) if shift < 8 else 0.0
-        return float(special.nctdtr(freedom, shift, bound)) - far
-
-    low, high = 0.0, 32.0  # with one degree of freedom, it is 16.3
-    for _ in range(64):
-        middle = (low + high) / 2
-        low, high = (middle, high) if misses(middle) > 1 - POWER else (low, middle)
-    return high
-
-
-def within(
-    values: Mapping[str, Floats], better: str = "lower", resamples: int = 10_000, overlap: float = 0.0
-) -> tuple[str, list[Difference]]:
-    """Return the best algorithm on a data set and the difference of every other one from it.
-
-    The percentile bootstrap of whole permutations is somewhat too short: with 20, it covers about 93%.
-    """
-    losses = _orient(values, better)
-    best = _best(losses)
-    differences = _adjust(
-        _difference(label, losses[label], losses[best], resamples, overlap)
-        for label in _labels_present(losses)
-        if label != best
-    )
-    if better == "higher":
-        return best, [replace(each, mean=-each.mean, low=-each.high, high=-each.low) for each in differences]
-    return best, differences
-
-
-def array_for(quantity: Quantity) -> str:
-    if quantity.name == "auc":
-        return PAIRS
-    return COUNTS if set(quantity.fields) <= set(COLUMNS) else ""
-
-
-def compare_streams(
-    quantity: Quantity, values: Mapping[str, float], arrays: Mapping[str, NDArray[Any]]
-) -> tuple[str, list[Difference]]:
-    best = min(values, key=lambda label: quantity.loss(values[label]))
-    found = []
-    for label in values:
-        if label == best:
-            continue
-        both = arrays[label], arrays[best]
-        each = compare_pairs(*both) if quantity.name == "auc" else compare_counts(*both, _formula(quantity))
-        signs = (each.above, each.equal, each.below)
-        signs = signs if quantity.better == "higher" else signs[::-1]
-        found.append(Difference(label, each.value, each.low, each.high, *signs, each.p, each.detectable))
-    return best, _adjust(found)
-
-
-def _adjust(differences: Iterable[Difference]) -> list[Difference]:
-    found = list(differences)
-    adjusted = holm([each.p for each in found])
-    return [replace(each, adjusted=q) for each, q in zip(found, adjusted, strict=True)]
-
-
-def _formula(quantity: Quantity) -> Callable[..., Any]:
-    def compute(*columns: Any) -> Any:
-        named = dict(zip(COLUMNS, columns, strict=True))
-        parts = [named[name] for name in quantity.fields]
-        if quantity.formula is not None:
-            return quantity.formula(*parts)
-        count, total = parts
-        return np.divide(count, total, out=np.full(count.shape, np.nan), where=total > 0)
-
-    return compute
+    label: str
+    selected: bool
+    rivals: tuple[Rival, ...]
 
 
 def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> Across | str:
@@ -273,47 +110,98 @@ def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> A
     ranks, critical = _average_ranks(table, labels), critical_difference(k, n)
     friedman = _friedman(table)
     tests = (*friedman, *_iman_davenport(friedman[0], n, k))
-    pairs, groups = _pairs(table, labels), _groups(ranks, critical)
-    return Across(datasets, labels, ranks, *tests, critical, pairs, groups, _power(n, k, critical))
+    groups, power = _groups(ranks, critical), _power(n, k, critical)
+    return Across(datasets, labels, ranks, *tests, critical, groups, power, _leave_one_out(found))
 
 
-def against_control(
+def _leave_one_out(found: Losses) -> dict[str, str]:
+    table, datasets, labels = found
+    ranks = _rank(table)
+    first, rest = merge_ties(ranks.sum(axis=0)), merge_ties(ranks.sum(axis=0) - ranks)
+    leader = int(first.argmin())
+    leaders = zip(datasets, rest, strict=True)
+    return {name: labels[int(sums.argmin())] for name, sums in leaders if sums[leader] > sums.min()}
+
+
+def pairwise(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> list[Pair]:
+    """Compare every two algorithms over the data sets that both have."""
+    sign = -1.0 if better == "higher" else 1.0
+    labels = dict.fromkeys(label for row in means.values() for label in row)
+    columns = {
+        label: sign * np.array([row.get(label, math.nan) for row in means.values()]) for label in labels
+    }
+    found = []
+    for first, second in combinations(labels, 2):
+        one, other = columns[first], columns[second]
+        shared = ~(np.isnan(one) | np.isnan(other))
+        if shared.any():
+            apart = _subtract_ties(one[shared], other[shared])
+            wins, ties, losses = (int(np.count_nonzero(np.sign(apart) == each)) for each in (-1, 0, 1))
+            p, _ = _test_signed_ranks(apart, _rank(np.abs(apart)))
+            found.append(Pair(first, second, sign * float(apart.mean()), wins, ties, losses, p))
+    return found
+
+
+def against(
     means: Mapping[str, Mapping[str, float]],
     better: str = "lower",
     control: str | None = None,
-    rope: float | None = None,
-) -> Control | str:
-    """The default control, with the best average rank, makes p somewhat too small."""
+    negligible: float | None = None,
+) -> Against | str:
+    """Compare every algorithm with one or, by default, with the one that has the best mean rank.
+
+    The data selected the best one: its comparisons are corrected for all pairs, and the others for theirs.
+    `negligible` is a difference; None is a share of the smaller error.
+    """
     table, _, labels = _find_losses(means, better)
-    n, k = len(table), len(labels)
-    if n < FEWEST_FOR_CONTROL:
-        needed = f"{FEWEST_FOR_CONTROL} data sets that have all {k} algorithms"
-        return f"a comparison with a control needs {needed}; this run has {n}"
+    if len(table) < FEWEST_FOR_CONTROL:
+        needed = f"{FEWEST_FOR_CONTROL} data sets that have all {len(labels)} algorithms"
+        return f"a comparison over data sets with one algorithm needs {needed}; this run has {len(table)}"
     if isinstance(found := _tabulate(means, better), str):
         return found
     ranks = _average_ranks(table, labels)
     order = sorted(ranks, key=lambda label: (ranks[label], label))
-    control = order[0] if control is None else control
-    rivals = [label for label in order if label != control]
-    z = [(ranks[label] - ranks[control]) / math.sqrt(k * (k + 1) / (6 * n)) for label in rivals]
-    p = [float(2 * special.ndtr(-abs(each))) for each in z]
+    best = order[0] if control is None else control
+    pairs = {frozenset((each.first, each.second)): each for each in pairwise(means, better)}
+    tested = [each for key, each in pairs.items() if control is None or best in key]
+    adjusted = dict(zip(map(id, tested), holm([each.p for each in tested]), strict=True))
+    rivals = [label for label in order if label != best]
     columns = dict(zip(labels, table.T, strict=True))
-    own, losses = columns[control], np.array([columns[label] for label in rivals])
-    posteriors = [None] * len(rivals) if rope is None else bayesian_signed_rank(losses, own, rope)
-    return Control(
-        control,
-        rope,
-        tuple(
-            ControlTest(label, each, raw, q, q <= LEVEL, posterior)
-            for label, each, raw, q, posterior in zip(rivals, z, p, holm(p), posteriors, strict=True)
-        ),
-    )
+    losses, own = np.array([columns[label] for label in rivals]), columns[best]
+    if negligible is None:
+        errors = np.fmin(
+            *(np.maximum(0.0, 1.0 + each) if better == "higher" else np.abs(each) for each in (losses, own))
+        )
+        posteriors = bayesian_signed_rank(losses, own, NEGLIGIBLE, np.maximum(errors, _SMALLEST))
+    else:
+        posteriors = bayesian_signed_rank(losses, own, negligible)
+    tests = []
+    for label, posterior in zip(rivals, posteriors, strict=True):
+        pair = pairs[frozenset((label, best))]
+        sign, signs = (1, (pair.wins, pair.ties, pair.losses))
+        if pair.second == label:
+            sign, signs = -1, signs[::-1]
+        q = adjusted[id(pair)]
+        tests.append(Rival(label, sign * pair.mean, *signs, pair.p, q, q <= LEVEL, posterior))
+    return Against(best, control is None, tuple(tests))
+
+
+def find_errors(values: Floats, better: str) -> Floats:
+    """Return what is missing to the best possible value: 1 less a score, or the loss itself."""
+    return np.asarray(np.maximum(0.0, 1.0 - values) if better == "higher" else np.abs(values))
 
 
 def bayesian_signed_rank(
-    losses: Floats, control: Floats, rope: float, samples: int = 10_000, seed: int = 0
+    losses: Floats,
+    control: Floats,
+    rope: float,
+    unit: Floats | float = 1.0,
+    samples: int = 10_000,
+    seed: int = 0,
 ) -> list[Posterior]:
     """Compare each row of losses with the control; both have one loss per data set.
+
+    The differences are in these units, such as the smaller of both losses.
 
     Benavoli, Corani, Demšar and Zaffalon, JMLR 18(77), 2017, as in baycomp: a Dirichlet process.
 
@@ -322,7 +210,7 @@ def bayesian_signed_rank(
     each of the three is the largest, ties shared. All rows use the same samples.
     """
     rows, n = losses.shape
-    observed, scale = (np.pad(each, ((0, 0), (1, 0))) for each in _subtract(losses, control))
+    observed, scale = (np.pad(each / unit, ((0, 0), (1, 0))) for each in _subtract(losses, control))
     one, other = np.triu_indices(n + 1)
     sums = observed[:, one] + observed[:, other]
     noise = _ROUNDING * np.maximum(scale[:, one], scale[:, other])
@@ -346,18 +234,6 @@ def bayesian_signed_rank(
         largest = masses == masses.max(axis=0)
         wins += (largest / largest.sum(axis=0)).sum(axis=1)
     return [Posterior(*map(float, shares)) for shares in (wins / samples).T]
-
-
-def rank_intervals(
-    means: Mapping[str, Mapping[str, float]], better: str = "lower"
-) -> dict[str, tuple[float, float]]:
-    """95% percentile bootstrap that resamples whole data sets; empty with too few of them."""
-    found = _tabulate(means, better)
-    if isinstance(found, str) or len(found[1]) < FEWEST_FOR_CONTROL:
-        return {}
-    table, _, labels = found
-    columns = zip(labels, _rank(table).T, strict=True)
-    return {label: _bootstrap(ranks, resamples=10_000) for label, ranks in columns}
 
 
 def _tabulate(means: Mapping[str, Mapping[str, float]], better: str) -> Losses | str:
@@ -416,7 +292,7 @@ def critical_difference(k: int, n: int, level: float = LEVEL) -> float:
     return nemenyi_q(k, level) * math.sqrt(k * (k + 1) / (6 * n))
 
 
-def holm(p: Sequence[float]) -> list[float]:
+def holm(p: Sequence[float] | Floats) -> list[float]:
     """Return the p-values adjusted by Holm's step-down procedure (1979), to compare with the level itself.
 
     NaN means that nothing was tested: it does not count, and stays.
@@ -514,24 +390,6 @@ def kendall_tau(ours: Sequence[float] | Floats, theirs: Sequence[float] | Floats
     return float(stats.kendalltau(ours, theirs).statistic)
 
 
-def _labels_present(rates: Mapping[str, Floats]) -> list[str]:
-    if len({values.size for values in rates.values()}) > 1:
-        raise ValueError("the arrays must be aligned by permutation, with NaN for a missing one")
-    return [label for label, values in rates.items() if not np.isnan(values).all()]
-
-
-def _best(rates: Mapping[str, Floats]) -> str:
-    present = _labels_present(rates)
-    if not present:
-        raise ValueError("no algorithm has a permutation")
-    return min(present, key=lambda label: float(np.nanmean(rates[label])))
-
-
-def _paired_differences(first: Floats, second: Floats) -> Floats:
-    shared = ~(np.isnan(first) | np.isnan(second))
-    return _subtract_ties(first[shared], second[shared])
-
-
 def _subtract_ties(first: Floats, second: Floats) -> Floats:
     """Return the differences along the last axis, without the rounding noise between those of one size."""
     apart, scale = _subtract(first, second)
@@ -547,7 +405,8 @@ def _subtract(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 def find_best(means: Mapping[str, float], better: str) -> list[str]:
     """Return the algorithms with the best mean on a data set: several if they tie, none if all are NaN."""
-    losses = merge_ties(np.array(list(_orient(means, better).values()), np.float64))
+    sign = -1.0 if better == "higher" else 1.0
+    losses = merge_ties(sign * np.array(list(means.values()), np.float64))
     return [label for label, loss in zip(means, losses, strict=True) if loss == np.fmin.reduce(losses)]
 
 
@@ -573,51 +432,6 @@ def merge_ties(values: Floats, scale: Floats | None = None) -> Floats:
     return merged
 
 
-def _difference(label: str, one: Floats, best: Floats, resamples: int, overlap: float) -> Difference:
-    apart = _paired_differences(one, best)
-    test = resampled_t(one, best, overlap)
-    low, high = (test.low, test.high) if overlap else _bootstrap(apart, resamples)
-    wins, ties, losses = (int(count.sum()) for count in (apart < 0, apart == 0, apart > 0))
-    return Difference(label, test.mean, low, high, wins, ties, losses, test.p, test.detectable)
-
-
-def _bootstrap(apart: Floats, resamples: int) -> tuple[float, float]:
-    if apart.size < 2:
-        return math.nan, math.nan
-    few = _distinct_weights(apart.size, resamples)
-    if few is None:
-        low, high = np.quantile(_resample_weights(apart.size, resamples) @ apart, [0.025, 0.975])
-        return float(low), float(high)
-    weights, counts = few
-    means = weights @ apart
-    order = np.argsort(means, kind="stable")
-    ends = np.cumsum(counts[order])
-    low, high = (_quantile(means[order], ends, share) for share in (0.025, 0.975))
-    return low, high
-
-
-def _quantile(values: Floats, ends: NDArray[np.int64], share: float) -> float:
-    place = share * float(ends[-1] - 1)
-    below, above = (values[np.searchsorted(ends, int(each), "right")] for each in (place, math.ceil(place)))
-    return float(below + (above - below) * (place - int(place)))
-
-
-@lru_cache(maxsize=4)
-def _distinct_weights(size: int, resamples: int) -> tuple[Floats, NDArray[np.int64]] | None:
-    """Return the distinct resamples with how often each is drawn; None if there are many."""
-    if math.comb(2 * size - 1, size) > _FEW_RESAMPLES:
-        return None
-    weights, counts = np.unique(_resample_weights(size, resamples), axis=0, return_counts=True)
-    return weights, counts
-
-
-@lru_cache(maxsize=4)
-def _resample_weights(size: int, resamples: int) -> Floats:
-    """Return the weight of each permutation in each resample; all pairs of a report share them."""
-    drawn = np.random.default_rng(0).integers(size, size=(resamples, size))
-    return np.stack([(drawn == each).mean(axis=1) for each in range(size)], axis=1)
-
-
 def is_complete(row: Mapping[str, float], labels: Iterable[str]) -> bool:
     return all(not math.isnan(row.get(label, math.nan)) for label in labels)
 
@@ -638,17 +452,6 @@ def _iman_davenport(chi2: float, n: int, k: int) -> tuple[float, float]:
         return math.inf, 0.0
     f = (n - 1) * chi2 / rest
     return f, float(special.fdtrc(k - 1, (k - 1) * (n - 1), f))
-
-
-def _pairs(table: Floats, labels: tuple[str, ...]) -> tuple[PairTest, ...]:
-    couples = list(combinations(range(len(labels)), 2))
-    apart = _subtract_ties(*table.T[np.transpose(couples)])
-    tested = list(map(_test_signed_ranks, apart, _rank(np.abs(apart))))
-    adjusted = holm([p for p, _ in tested])
-    return tuple(
-        PairTest(labels[i], labels[j], p, q, q <= LEVEL, untied)
-        for (i, j), (p, untied), q in zip(couples, tested, adjusted, strict=True)
-    )
 
 
 def _groups(ranks: Mapping[str, float], critical: float) -> tuple[tuple[str, ...], ...]:

@@ -83,6 +83,8 @@ class Protocol(ABC):
     series: tuple[Series, ...] = ()
     #: What trials are numbered by: permutation, fold or split. The key of the plural name has their number.
     numbered: ClassVar[str] = "permutation"
+    #: Whether every trial draws its data anew, so that trials are a sample of the source.
+    draws_data: ClassVar[bool] = False
 
     def __init__(self, experiment: Experiment | None = None):
         if experiment is not None:

@@ -13,7 +13,7 @@ from olbench.data.catalog import catalog
 from olbench.data.source import Source
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError, suggest
-from olbench.structs import Flat, Key, Node, choice, from_struct, keys_of
+from olbench.structs import Flat, Key, Node, choice, from_struct, keys_of, not_negative
 
 TIES = ("last", "first", "middle")
 #: The description of the key `search` in every tuning.
@@ -67,6 +67,11 @@ class Experiment:
         str, choice("full", "diag"), "the covariance of second-order algorithms that do not set their own"
     ] = "full"
     tuning: Tuning = Tuning()
+    negligible: Annotated[
+        float | None,
+        not_negative,
+        "differences up to this one are practically equal; by default, 1% of the smaller error",
+    ] = None
     plugins: Annotated[
         tuple[str, ...], "Python files with algorithms or protocols, relative to the config"
     ] = ()

@@ -57,7 +57,7 @@ def changes(compared: ComparedRuns) -> Iterator[Part]:
             continue
         for quantity in compared.quantities:
             found = (each[place] for each in compared.changes[quantity.name].values())
-            counts = Counter(each.outcome for each in found if each)
+            counts = Counter(each.outcome(quantity) for each in found if each)
             rows.append((title, quantity.title, *(counts[name] for name in OUTCOMES)))
     shown = (*columns("run", "quantity"), *columns(*OUTCOMES, format=t.COUNT))
     if rows:
@@ -88,15 +88,15 @@ def side_by_side(compared: ComparedRuns) -> Iterator[Table]:
     if several:
         note = (
             f"Differences are over the {plural(compared.numbered)} that both runs have, if their orders are "
-            "shared, else of the means. * or bold: significant at the 5% level "
-            f"({words.name_paired_test(compared.runs[0])})."
+            "shared, else of the means. * or bold: significant at the 5% level, not corrected "
+            f"({words.describe_over(compared.runs[0])})."
         )
     for quantity in compared.quantities:
         rows = []
         for key, entries in compared.rows.items():
             values = (spread_of(entry, quantity) if entry else None for entry in entries)
             moved = compared.changes[quantity.name][key]
-            changed = (mark(each.difference, each.significant) if each else None for each in moved)
+            changed = (mark(each.mean, each.significant) if each else None for each in moved)
             rows.append([*key, *values, *changed])
         apart = [f"{each} − {titles[0]}" for each in titles[1:]]
         yield Table(
@@ -135,7 +135,7 @@ def curve_data(compared: ComparedRuns) -> Mapping[str, Any]:
         },
         "grey": [_name(label, title) for label in _unchanged(compared, labels) for title in titles],
         "numbered": compared.numbered,
-        "single": any(run.single for run in compared.runs),
+        "single": any("blocks" in run.overs for run in compared.runs),
     }
 
 

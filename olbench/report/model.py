@@ -252,9 +252,14 @@ class Report:
         return stats.across(self.means, self.headline.better)
 
     @cached_property
-    def against_best(self) -> stats.Control | str:
-        rope = stats.ROPE if self.headline.is_rate else None
-        return stats.against_control(self.means, self.headline.better, rope=rope)
+    def against(self) -> stats.Against | str:
+        """The comparison over data sets with the control of the results or, without one, with the best."""
+        control = self.results.twins.get(self.results.control, self.results.control) or None
+        return stats.against(self.means, self.headline.better, control, self.results.config.negligible)
+
+    @cached_property
+    def pairwise(self) -> list[stats.Pair]:
+        return stats.pairwise(self.means, self.headline.better)
 
 
 def _select(judgements: Iterable[Judgement], results: Results) -> list[Judgement]:

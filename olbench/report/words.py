@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from olbench.analysis import verdicts
+from olbench.analysis.difference import FEWEST_ORDERS
 from olbench.analysis.evidence import Identification, WrongLearners
 from olbench.analysis.results import Guesses, Results
 from olbench.analysis.verdicts import BINOMIAL, CLOSE, DIFFERS, NOT_COMPARABLE, REPRODUCED, Judgement
@@ -27,8 +28,6 @@ UNITS = {
     verdicts.DEVIATION: ("standard deviations", "the larger of the paper's and ours"),
     BINOMIAL: ("standard errors", f"{ERRORS}, because the paper prints no standard deviation"),
 }
-CONDITIONAL = "conditional on the data set: over orders of the same examples, not over other data"
-CONDITIONAL_ON_STREAM = "conditional on the stream: over blocks of its rounds, not over other data"
 SIZE_NOTE = "Learner size: the bytes of its arrays."
 MEMORY_NOTE = (
     "Trial memory: the most that one trial holds, computed and not measured: the learner, the weights it "
@@ -133,28 +132,52 @@ def count_trials(results: Results) -> str:
     return f"{f'{fewest:,} to ' if fewest < most else ''}{count(most, results.numbered)}"
 
 
-def name_paired_test(results: Results) -> str:
-    corrected = any(map(results.overlap, results.datasets))
-    return "corrected resampled t-test of Nadeau and Bengio" if corrected else "paired t-test"
+#: What a difference speaks of, after its number and before its test.
+OVER = {
+    "rows": "for new rows of the same source",
+    "orders": "over orders of these rows",
+    "blocks": "over blocks of the stream",
+    "draws": "over new draws of the data",
+}
+#: How the difference is tested.
+TESTS = {
+    "rows": "t-test by the errors of rows and orders",
+    "orders": "paired t-test over the shared {numbered}",
+    "blocks": "moving-block bootstrap over 20 blocks of the stream",
+    "draws": "paired t-test over the shared {numbered}",
+}
+
+
+def describe_over(results: Results) -> str:
+    """Return what the differences of a run speak of, such as "over orders of these rows"."""
+    return " or ".join(OVER[each] for each in results.overs)
 
 
 def name_test(results: Results) -> str:
-    if results.single:
-        return "moving-block bootstrap over 20 blocks of the stream"
-    return f"{name_paired_test(results)} over the shared {plural(results.numbered)}"
+    """Return the test of the differences within a data set."""
+    names = (TESTS[each].format(numbered=plural(results.numbered)) for each in results.overs)
+    test, corrected = " or ".join(names), any(map(results.overlap, results.datasets))
+    return test.replace("paired", "corrected resampled") if corrected else test
 
 
-def describe_test(results: Results) -> str:
-    """Return the test behind bold. It is uncorrected: a correction would put more algorithms in bold."""
-    return f"{name_test(results)}, 5%, uncorrected"
+def describe_correction(results: Results) -> str:
+    """Return how p-values are corrected: against the best, which the data selected, for all pairs."""
+    pairs = f"comparisons with {results.control}" if results.control else "pairs of algorithms"
+    return f"Holm's correction for all {pairs}"
 
 
 def describe_bold(results: Results) -> str:
     best = f"best {results.protocol.quantities[0].title} in our run"
-    note = f"* or bold: {best}, or not significantly worse ({describe_test(results)})."
-    # On one data set, the first sentence of a report tests the same differences with the correction.
-    corrected = " With Holm's correction, fewer may be significantly worse."
-    return note + corrected if len(results.datasets) == 1 and len(results.labels) > 2 else note
+    note = f"* or bold: {best}, or not significantly worse ({describe_level(results)})."
+    contests = (results.contest(name, results.protocol.quantities[0]) for name in results.datasets)
+    if any(each and not each.is_tested and len(each.labels) > 1 for each in contests):
+        note += f" With fewer than {FEWEST_ORDERS} {plural(results.numbered)}, only the best."
+    return note
+
+
+def describe_level(results: Results) -> str:
+    """Return what "significantly" means: of which differences, at which level, with which correction."""
+    return f"{describe_over(results)}, 5%, Holm"
 
 
 def is_fixed(results: Results) -> bool:

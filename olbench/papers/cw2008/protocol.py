@@ -53,6 +53,7 @@ class Fresh(Protocol):
     id = "fresh"
     experiment: FreshExperiment = FreshExperiment((), ())
     numbered = "run"
+    draws_data = True
     quantities = (q.MISTAKES, q.TEST_ERROR, q.UPDATES, q.SECONDS)
     recorded = (q.ROUNDS, q.ERRORS, q.EFFECTIVE_UPDATES, q.BREAKDOWNS)
     series = (

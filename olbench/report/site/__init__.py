@@ -26,7 +26,7 @@ from olbench.report import words
 from olbench.report.document import report_document
 from olbench.report.model import Report, make_report
 from olbench.report.page import make_environment, read_part, render_page, table_values
-from olbench.report.table import Column, Format, Table, capitalise, columns, mark
+from olbench.report.table import Column, Table, capitalise, columns, mark
 from olbench.report.tables import find_tables
 from olbench.report.tables.results import is_time, spread_of
 from olbench.report.tables.summary import winner_sentence
@@ -37,7 +37,6 @@ MARKER = ".olbench-site"
 INDEX = "index.html"
 #: The letters of a trial's key that commands show, and of the name of a page.
 KEY, LONGEST = 12, 60
-INTERVAL = Format(lambda ends: f"{ends[0]:.2f} to {ends[1]:.2f}")
 
 
 class Link(NamedTuple):
@@ -185,13 +184,12 @@ def _leaderboard_page(boards: Boards) -> str:
 def make_leaderboard(report: Report, quantity: Quantity) -> Table:
     """Return all algorithms, best first; place 1 goes to the best and all not significantly different."""
     report = report if quantity is report.headline else replace(report, measure=quantity)
-    results, ranks, control = report.results, report.ranks, report.against_best
+    results, ranks, against = report.results, report.ranks, report.against
     contestants = {name: results.contestants(name) for name in results.datasets}
     # Algorithms with equal results are ranked once, and share that rank.
-    twins, intervals = results.twins, stats.rank_intervals(report.means, quantity.better)
-    tied = set[str]()
-    if not isinstance(control, str):
-        tied = {control.label, *(test.label for test in control.tests if not test.significant)}
+    twins, tied = results.twins, set[str]()
+    if not isinstance(against, str):
+        tied = {against.label, *(each.label for each in against.rivals if not each.significant)}
     wins, among_best = Counter[str](), Counter[str]()
     for name, best in results.best_by(quantity).items():
         means = {each.label: each.mean(quantity) for each in contestants[name]}
@@ -204,22 +202,22 @@ def make_leaderboard(report: Report, quantity: Quantity) -> Table:
         if tied and twin in ranks:
             place = 1 if twin in tied else 1 + sum(other < rank for other in ranks.values())
         name = mark(algorithm_link(id, label), place == 1)
-        rows.append((place, name, rank, intervals.get(twin), wins[label], among_best[label]))
+        rows.append((place, name, rank, wins[label], among_best[label]))
     rows.sort(key=lambda row: (row[0] or 0, math.isnan(row[2]), row[2], -row[-1]))
     tested = t.KEPT if tied else t.HIDDEN
     shown = (
         Column("place", t.COUNT, tested),
         Column("algorithm"),
         Column("mean rank", t.number(2)),
-        Column("95% interval", INTERVAL, tested),
         *columns("best mean on", "among the best on", format=t.COUNT),
     )
-    if isinstance(control, str):
-        note = f"No places: {control}. The order applies to these data sets only."
+    if isinstance(against, str):
+        note = f"No places: {against}. The order applies to these data sets only."
     else:
         over = count(report.complete, "data set")
-        note = f"Place 1: best mean rank over {over}, and all not significantly different from it (5%, Holm)."
-    note += f" Ranks and intervals are over data sets, not over {plural(results.numbered)}."
+        note = f"Place 1: best mean rank over {over}, and all not significantly different from it "
+        note += "(Wilcoxon, 5%, Holm over all pairs)."
+    note += f" Ranks are over data sets, not over {plural(results.numbered)}."
     if twins:
         note += f" {words.describe_twins(results)}."
     return Table(f"{capitalise(quantity.title)} on {count(len(contestants), 'data set')}", shown, rows, note)

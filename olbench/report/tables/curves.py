@@ -47,7 +47,7 @@ def curve_data(report: Report) -> Mapping[str, Any]:
         "most": lines if any(len(results.of(name)) > lines for name in shown) else None,
         "grey": [label for label in labels if label not in front] if len(labels) > FEW else [],
         "numbered": report.protocol.numbered,
-        "single": bool(results.single),
+        "single": "blocks" in results.overs,
         "marked": any(map(drift_rows, shown.values())),
         "paper": report.paper is not None,
     }

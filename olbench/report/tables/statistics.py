@@ -5,7 +5,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from olbench.analysis.stats import POWER
+from olbench.analysis.results import Within
 from olbench.report import table as t
 from olbench.report import words
 from olbench.report.model import Report
@@ -17,16 +17,16 @@ MOST_PAIRS = 500
 
 
 def statistics_data(report: Report) -> Mapping[str, Any]:
-    comparison, best = report.across, report.against_best
+    comparison, against = report.across, report.against
     return {
         "within": {
-            dataset: {"best": best, "differences": [vars(difference) for difference in differences]}
-            for dataset, (best, differences) in report.results.within.items()
+            dataset: {**found._asdict(), "differences": [vars(each) for each in found.differences]}
+            for dataset, found in report.results.within.items()
         },
         "across": comparison
         if isinstance(comparison, str)
-        else {**vars(comparison), "pairs": [vars(p) for p in comparison.pairs]},
-        "against_best": best if isinstance(best, str) else asdict(best),
+        else {**vars(comparison), "against": against if isinstance(against, str) else asdict(against)},
+        "pairwise": [vars(each) for each in report.pairwise] if len(report.results.datasets) > 1 else [],
     }
 
 
@@ -43,7 +43,8 @@ def across(report: Report) -> Part:
         rows,
         f"Friedman: chi-square {found.statistic:.2f}, p = {found.p:.3g}; Iman-Davenport: F "
         f"{found.iman_davenport:.2f}, p = {found.iman_davenport_p:.3g}; critical difference "
-        f"{found.critical_difference:.2f} (Nemenyi, 5%). {found.power}",
+        f"{found.critical_difference:.2f} (Nemenyi, 5%). {found.power} Ranks depend on which algorithms take "
+        "part; the table of pairs does not.",
     )
 
 
@@ -58,82 +59,97 @@ def ranks_figure(report: Report) -> Figures:
 
 
 @table("Statistics", 211)
-def pairs(report: Report) -> Table | None:
-    found = report.across
-    if isinstance(found, str):
+def against(report: Report) -> Table | None:
+    """Return all algorithms against the best or a named one, over data sets."""
+    found = report.against
+    if isinstance(found, str) or isinstance(report.across, str):
         return None
-    ordered = sorted(found.pairs, key=lambda pair: pair.p)
-    different = sum(pair.significant for pair in found.pairs)
-    listed = [pair for pair in ordered[:MOST_PAIRS] if pair.significant] or ordered[:5]
-    title = f"{different} of {len(found.pairs)} pairs differ across data sets (Wilcoxon, Holm, 5%)"
-    if len(listed) != different:
-        title += f"; the {len(listed)} with the smallest p"
-    shown = (*columns("first", "second", format=t.ALGORITHM), *columns("p", "adjusted p", format=t.P))
-    return Table(title, shown, [(pair.first, pair.second, pair.p, pair.adjusted) for pair in listed])
+    signed = measured(report.headline, sign="+")
+    shown = (
+        Column("algorithm", t.ALGORITHM),
+        Column("mean difference", signed),
+        Column("wins/ties/losses", t.RIGHT, name="counts"),
+        *columns("p", "adjusted p", format=t.P),
+        *columns("better", "equal", "worse", format=t.number(2)),
+    )
+    rows = [
+        (each.label, each.mean, _count_signs(each), each.p, each.adjusted, *vars(each.posterior).values())
+        for each in found.rivals
+    ]
+    which = "which has the best mean rank" if found.selected else "the named algorithm"
+    corrected = "all pairs, because the data selected the best" if found.selected else "these comparisons"
+    negligible = report.results.config.negligible
+    reach = "1% of the smaller error" if negligible is None else report.headline.text(negligible, 4)
+    return Table(
+        f"Across data sets: against {found.label}, {which}",
+        shown,
+        rows,
+        f"p: Wilcoxon's signed-rank test; adjusted with Holm's correction for {corrected}. Better, equal, "
+        f"worse: probabilities from the Bayesian signed-rank test; equal: a difference of at most {reach}.",
+    )
+
+
+def _count_signs(each: Any) -> str:
+    return f"{each.wins}/{each.ties}/{each.losses}"
 
 
 @table("Statistics", 212)
-def against_best(report: Report) -> Table | None:
-    found = report.against_best
-    if isinstance(found, str) or isinstance(report.across, str):
+def pairwise(report: Report) -> Table | None:
+    """Return every pair of algorithms over the data sets that both have."""
+    if isinstance(report.across, str):
         return None
-    names = (Column("algorithm", t.ALGORITHM), Column("z", t.number(2)))
-    shown = (*names, *columns("p", "adjusted p", format=t.P))
-    note = (
-        "z: the difference of average ranks in standard errors. Adjusted p: with Holm's correction. The best "
-        "was selected by the same ranks, so p is somewhat too small."
+    shown = (
+        *columns("first", "second", format=t.ALGORITHM),
+        Column("mean difference", measured(report.headline, sign="+")),
+        Column("wins/ties/losses", t.RIGHT, name="counts"),
+        Column("p", t.P),
     )
-    if found.rope is not None:
-        shown += columns("better", "equal", "worse", format=t.number(2))
-        reach = f"{report.headline.text(found.rope, 2)} of the {report.headline.title}"
-        note += (
-            f" Better, equal, worse: probabilities from the Bayesian signed-rank test; equal means a "
-            f"difference of at most {reach}."
-        )
-    rows = []
-    for each in found.tests:
-        posterior = vars(each.posterior).values() if each.posterior else ()
-        rows.append((each.label, each.z, each.p, each.adjusted, *posterior))
-    title = f"Across data sets: against {found.label}, which has the best average rank"
+    listed = sorted(report.pairwise, key=lambda each: each.p)
+    title = "Pairs of algorithms over data sets, first minus second"
+    if len(listed) > MOST_PAIRS:
+        title += f"; the {MOST_PAIRS} with the smallest p"
+    rows = [(each.first, each.second, each.mean, _count_signs(each), each.p) for each in listed[:MOST_PAIRS]]
+    note = "p: Wilcoxon's signed-rank test, not corrected. A row does not depend on the other algorithms."
     return Table(title, shown, rows, note)
 
 
 @table("Statistics", 213)
 def within(report: Report) -> Table | None:
+    """Return the differences from the best or a named algorithm on each data set."""
     results, headline = report.results, report.headline
-    interval, test, condition = "95% bootstrap", "paired t", words.CONDITIONAL
-    counted = "wins/ties/losses"
-    if results.single:
-        interval, test, condition = "95% block bootstrap", "block bootstrap", words.CONDITIONAL_ON_STREAM
-        counted = "blocks won/tied/lost"
-    elif any(map(results.overlap, results.datasets)):
-        interval, test = "95% corrected t", "corrected t"
-    rows = []
-    for dataset, (_, differences) in results.within.items():
-        for each in differences:
-            place = dataset, each.label, each.mean, (each.low, each.high)
-            counts = f"{each.wins}/{each.ties}/{each.losses}"
-            rows.append((*place, counts, each.p, each.adjusted, each.detectable))
+    rows = [
+        (
+            *(dataset, each.label, each.mean, (each.low, each.high), _count_signs(each)),
+            *(each.p, each.adjusted, each.error_rows, each.error_orders),
+        )
+        for dataset, found in results.within.items()
+        for each in found.differences
+    ]
     signed = measured(headline, sign="+")
     ends = t.Format(
         lambda value: f"[{signed.text(value[0])}, {signed.text(value[1])}]",
         plain=lambda value: {"_low": value[0], "_high": value[1]},
     )
+    counted = "blocks won/tied/lost" if "blocks" in results.overs else "wins/ties/losses"
     return Table(
-        f"Within each data set: difference in {headline.title} from the best",
+        f"Within each data set: difference in {headline.title} from {results.control or 'the best'}",
         (
             *t.ROW,
             Column("difference", signed),
-            Column(interval, ends, name="interval"),
+            Column("95% interval", ends, name="interval"),
             Column(counted, t.RIGHT, name="counts"),
-            Column(f"p ({test})", t.P, name="p"),
-            Column("adjusted p", t.P),
-            Column("detectable", measured(headline), t.DETAIL),
+            *columns("p", "adjusted p", format=t.P),
+            Column("error: rows", measured(headline), t.DETAIL, name="error_rows"),
+            Column("error: orders", measured(headline), t.DETAIL, name="error_orders"),
         ),
         rows,
-        f"All tests are {condition}. Adjusted p: with Holm's correction for the comparisons on a data set. "
-        f"Detectable: the smallest difference that the test finds with a probability of {POWER:.0%}; "
-        "algorithms that do not differ significantly may still differ by that much.",
+        f"Differences are {words.describe_over(results)} ({words.name_test(results)}). Adjusted p: with "
+        f"{words.describe_correction(results)}. Errors: standard errors from the rows and from the orders.",
         group="data set",
-        group_titles={name: f"{name}: best is {best}" for name, (best, _) in results.within.items()},
+        group_titles={name: _title(name, found) for name, found in results.within.items()},
     )
+
+
+def _title(dataset: str, found: Within) -> str:
+    best = f"{dataset}: best is {found.best}"
+    return best if found.against == found.best else f"{best}, against {found.against}"

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from olbench.analysis.stats import LEVEL
+from olbench.analysis.difference import Difference
+from olbench.analysis.stats import Against
 from olbench.errors import count, list_some
+from olbench.records.quantities import Quantity
 from olbench.report import table as t
 from olbench.report import words
 from olbench.report.figures.palette import display_name
@@ -62,31 +64,112 @@ def list_notices(report: Report) -> list[str]:
 
 
 def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
-    """Return the winner, by how much, and how certain that is: over data sets by ranks, or on one."""
-    headline, won, control = report.headline, report.winners, report.against_best
-    if len(won) == 1:
-        [(best, _)] = won
-        entries = {entry.label: entry for entry in report.results.contestants(best.dataset)}
-        ranked = [entries[each.label] for each in report.standings]
-        means = [
-            (each.label, t.spread(headline).text(spread_of(each, headline)))
-            for each in ranked
-            if not math.isnan(each.mean(headline))
-        ]
-        lead = f"has the {headline.best} {headline.title} on {best.dataset}, {means[0][1]}"
-        who = f"{name(best.label)} {lead}"
-        return f"{who}{_name_second(best.label, means, name)}{_rivals(report, best.dataset, name)}."
-    if isinstance(control, str):
-        if not won:
+    """Return who wins, by how much and how sure that is: on one data set, or over several."""
+    if len(report.winners) == 1:
+        return _describe_one(report, name)
+    if isinstance(report.against, str):
+        if not report.winners:
             return ""
-        most, size = report.most_wins[1], count(len(won), "data set")
-        return f"{_name_first(report, name)} the {headline.best} {headline.title} on {most} of {size}."
-    worse = sum(test.significant for test in control.tests)
-    rank, over = report.ranks[control.label], count(report.complete, "data set")
-    others = f"{worse} of the {len(control.tests)} others rank significantly worse (Holm, 5%)"
-    ranks = [(each.label, f"{each.rank:.2f}") for each in report.standings if each.rank is not None]
-    who = f"{name(control.label)} has the best average rank by {headline.title}, {rank:.2f} over {over}"
-    return f"{who}{_name_second(control.label, ranks, name)}; {others}."
+        most, size = report.most_wins[1], count(len(report.winners), "data set")
+        best = f"the {report.headline.best} {report.headline.title}"
+        return f"{_name_first(report, name)} {best} on {most} of {size}."
+    return _describe_several(report, report.against, name)
+
+
+def _describe_one(report: Report, name: Callable[[str], str]) -> str:
+    headline, [(best, _)] = report.headline, report.winners
+    texts = {
+        each.label: t.spread(headline).text(spread_of(each, headline))
+        for each in report.results.contestants(best.dataset)
+    }
+    title, dataset, over = headline.title, best.dataset, words.describe_over(report.results)
+    lead = f"{name(best.label)} has the {headline.best} {title} on {dataset}, {texts[best.label]}"
+    found = None if report.results.missing else report.results.within.get(dataset)
+    if found is None:
+        return f"{lead}."
+    if not found.differences:
+        return f"{lead}; no other algorithm has this measure."
+    if all(math.isnan(each.p) for each in found.differences):
+        return f"{lead}; one trial is too few for a test."
+    control, by_kind = found.against, _sort(headline, found.differences)
+    equal, level = by_kind[EQUAL], by_kind[LEVEL]
+    if len(equal) + len(level) == 1:
+        [rival] = equal or level
+        both = f"{name(control)} and {name(rival.label)}"
+        values = f"{texts[control]} and {texts[rival.label]} {title}"
+        if equal:
+            reach = headline.text(max(abs(rival.low), abs(rival.high)))
+            lead = f"{both} are practically equal on {dataset}: {values}, difference at most {reach} {over}"
+        else:
+            apart = _show(headline, rival, -1)
+            lead = f"{both} are not separable on {dataset}: {values}, difference {apart} {over}"
+        equal = level = []
+    elif control != best.label:
+        lead = f"{name(control)} has {texts[control]} {title} on {dataset}"
+    sentences = [lead]
+    for kind, rivals in (("Not separable from it", level), ("Practically equal", equal)):
+        if rivals:
+            shown = (f"{name(each.label)} ({_show(headline, each, 1)})" for each in rivals)
+            sentences.append(f"{kind}: {list_some(list(shown), 3)}")
+    kinds = [kind for kind in (WORSE, BETTER) if by_kind[kind]]
+    for kind in kinds:
+        sizes = (f"{name(each.label)} by {_show(headline, each, 0)}" for each in by_kind[kind])
+        sentences.append(f"{capitalise(kind)}: {list_some(list(sizes), 4)}")
+    tested = f"In brackets: 95% intervals {over}"
+    if kinds:
+        corrected = words.describe_correction(report.results)
+        tested += f"; {' and '.join(kinds)}: significant at 5%, with {corrected}"
+    return f"{'. '.join([*sentences, tested])}."
+
+
+EQUAL, LEVEL, WORSE, BETTER = "practically equal", "not separable", "worse", "better"
+
+
+def _sort(quantity: Quantity, differences: Sequence[Difference]) -> dict[str, list[Difference]]:
+    found: dict[str, list[Difference]] = {kind: [] for kind in (EQUAL, LEVEL, WORSE, BETTER)}
+    for each in differences:
+        is_better = quantity.is_better(each.mean, 0.0)
+        kind = EQUAL if each.equal else LEVEL if not each.significant else BETTER if is_better else WORSE
+        found[kind].append(each)
+    return found
+
+
+def _show(quantity: Quantity, each: Difference, sign: int) -> str:
+    """Return a difference with its interval, with a sign of its own or, with 0, as a size."""
+    mark, turned = ("+", sign) if sign else ("", 1 if each.mean > 0 else -1)
+    low, high = sorted((turned * each.low, turned * each.high))
+    ends = f"{quantity.text(low, sign=mark)} to {quantity.text(high, sign=mark)}"
+    return f"{quantity.text(turned * each.mean, sign=mark)} ({ends})"
+
+
+def _describe_several(report: Report, against: Against, name: Callable[[str], str]) -> str:
+    control, over = against.label, count(report.complete, "data set")
+    rank = report.ranks[control]
+    if against.selected:
+        ranks = [(each.label, f"{each.rank:.2f}") for each in report.standings if each.rank is not None]
+        lead = f"{name(control)} has the best mean rank by {report.headline.title}, {rank:.2f} over {over}"
+        lead += _name_second(control, ranks, name)
+    else:
+        lead = f"{name(control)} has a mean rank of {rank:.2f} by {report.headline.title} over {over}"
+    counts = {WORSE: 0, BETTER: 0}
+    for each in against.rivals:
+        if each.significant:
+            counts[WORSE if each.wins < each.losses else BETTER] += 1
+    shown = [f"{number} significantly {word}" for word, number in counts.items() if number or word == WORSE]
+    pairs = "all pairs" if against.selected else "these comparisons"
+    tested = f"of the {len(against.rivals)} others, {' and '.join(shown)} (Wilcoxon, 5%, Holm over {pairs})"
+    return f"{lead}; {tested}.{_describe_stability(report, name) if against.selected else ''}"
+
+
+def _describe_stability(report: Report, name: Callable[[str], str]) -> str:
+    """Return whether another algorithm would lead if one data set were left out."""
+    if isinstance(report.across, str):
+        return ""
+    without = report.across.without
+    if not without:
+        return f" Whichever data set is left out, {name(report.standings[0].label)} stays first."
+    changed = [f"{name(label)} would lead without {dataset}" for dataset, label in without.items()]
+    return f" {capitalise(list_some(changed, 3))}."
 
 
 def _name_first(report: Report, name: Callable[[str], str]) -> str:
@@ -99,23 +182,6 @@ def _name_second(first: str, ranked: Sequence[tuple[str, str]], name: Callable[[
     if level := [name(label) for label, text in others if text == ranked[0][1]]:
         return f", level with {list_some(level, 4)}"
     return f", ahead of {name(others[0][0])} with {others[0][1]}" if others else ""
-
-
-def _rivals(report: Report, dataset: str, name: Callable[[str], str]) -> str:
-    """Return the algorithms that the best on a data set does not beat, with Holm's correction."""
-    if dataset not in report.results.within or report.results.missing:
-        return ""
-    _, found = report.results.within[dataset]
-    differences = [each for each in found if not math.isnan(each.mean)]
-    if not differences:
-        return "; no other algorithm has this measure"
-    if all(math.isnan(each.p) for each in differences):
-        return "; one trial is too few for a test"
-    tested = f"{words.name_test(report.results)}, with Holm's correction, 5%"
-    equal = [name(each.label) for each in differences if not each.adjusted <= LEVEL]
-    if not equal:
-        return f"; all others are significantly worse ({tested})"
-    return f"; not significantly better than {list_some(equal, 4)} ({tested})"
 
 
 def summary_data(report: Report) -> Mapping[str, Any]:
@@ -160,7 +226,7 @@ def ranking(report: Report) -> Table | None:
         note = (
             f"By {headline.title}. Best on: the number of data sets, of {len(won)}, on which an algorithm "
             f"has the {headline.best} mean. Among the best: the number on which it is not significantly "
-            f"worse ({words.describe_test(report.results)})."
+            f"worse ({words.describe_level(report.results)})."
         )
     names = (Column("", t.COUNT, name="place"), Column("algorithm", t.ALGORITHM))
     return Table("Ranking of all algorithms", (*names, *shown), rows, note)
@@ -183,10 +249,10 @@ def list_winners(report: Report) -> Table:
         quantity_column(headline),
         # For winners, the paper's numbers matter more than times.
         *(replace(quantity_column(each), drop=t.COST) for each in times),
-        Column("as good", AS_GOOD, t.DETAIL),
+        Column("not separable from it", AS_GOOD, t.DETAIL, name="as good"),
         *(Column("paper", PRINTED, t.PAPER, note=letters) for _ in judged),
     )
-    note = f"As good: not significantly different from the best ({words.describe_test(report.results)})."
+    note = f"Not separable: not significantly worse than the best ({words.describe_level(report.results)})."
     title = f"Best on each data set: {headline.best} {headline.title}"
     return Table(title, shown, rows, f"{note} {letters}".strip())
 
@@ -211,20 +277,24 @@ def in_words(report: Report) -> str | None:
     ]
     prepared = {name: "; ".join(results.run.data[name].prepared) for name in results.datasets}
     sentences += [f"Preparation of {name}: {steps}." for name, steps in prepared.items() if steps]
-    differences = [each for _, found in results.within.values() for each in found]
+    differences = [each for found in results.within.values() for each in found.differences]
     if not all(math.isnan(each.p) for each in differences):
+        control = display_name(results.control) if results.control else "the best algorithm"
         sentences.append(
-            f"Within a data set, differences in {report.headline.title} from the best algorithm were tested "
-            f"by the {words.name_test(results)}, with Holm's correction, at the 5% level."
+            f"Within a data set, differences in {report.headline.title} from {control} were tested "
+            f"{words.describe_over(results)} ({words.name_test(results)}), with "
+            f"{words.describe_correction(results)}, at the 5% level."
         )
     if not isinstance(report.across, str):
         friedman = f"chi-square {report.across.statistic:.2f}, p = {report.across.p:.2g}"
         text = f"Across data sets, average ranks were compared by Friedman's test ({friedman})"
-        if not isinstance(report.against_best, str):
-            text += " and with the best by z-tests, with Holm's correction"
+        if not isinstance(report.against, str):
+            text += (
+                f", and algorithms with {display_name(report.against.label)} by Wilcoxon's signed-rank test"
+            )
         sentences.append(f"{text}.")
     sentences.append(winner_sentence(report, display_name))
-    if not isinstance(report.against_best, str):
+    if not isinstance(report.against, str):
         best = f"{report.headline.best} mean on {report.most_wins[1]} of the data sets"
         sentences.append(f"{_name_first(report, display_name)} the {best}.")
     versions = ", ".join(f"{name} {version}" for name, version in results.run.versions.items())
