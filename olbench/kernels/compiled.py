@@ -18,7 +18,16 @@ from olbench.kernels.compile import READ_1D, READ_INT64, ROWS, WRITE_1D, WRITE_2
 from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT
 from olbench.kernels.first_order import add_row
 from olbench.kernels.helpers import Helper, inlined
-from olbench.kernels.margins import MARGIN, count_breakdown, is_usable, judge, keep, read_counts, write_counts
+from olbench.kernels.margins import (
+    MARGIN,
+    count_breakdown,
+    count_by_group,
+    is_usable,
+    judge,
+    keep,
+    read_counts,
+    write_counts,
+)
 from olbench.kernels.rows import open_rows, read_round
 
 #: The types of arrays by their declared shapes.
@@ -62,7 +71,7 @@ def run(_, p, rows, y, order, arrays, counters, margins):
     norms = rows[4]
     # The counts stay in registers.
     rounds, unlearned, updates, effective = read_counts(counters)
-    mistakes = positives = false_alarms = 0
+    positives = 0
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         t = rounds - unlearned + 1
@@ -70,10 +79,8 @@ def run(_, p, rows, y, order, arrays, counters, margins):
         if entry < ONLY_LEARN:
             rounds += 1
             keep(margins, entry, rounds, MARGIN, f)
-            mistake, false_alarm = judge(f, y[i])
-            mistakes += mistake
             positives += y[i] > 0.0
-            false_alarms += false_alarm
+            count_by_group(counters, entry, judge(f, y[i])[0], 2, y[i] > 0.0)
             unlearned += entry >= ONLY_PREDICT
             if entry >= ONLY_PREDICT:
                 continue
@@ -85,7 +92,7 @@ def run(_, p, rows, y, order, arrays, counters, margins):
         found = learn_row(arrays, columns, at, values, o, n, y[i], t, p)
         updates += found > 0
         effective += found > 1
-    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
+    write_counts(counters, rounds, unlearned, updates, effective, positives)
 
 
 def bind(

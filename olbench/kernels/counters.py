@@ -4,12 +4,14 @@ Learners read these numbers before any kernel is compiled. EXTRA belongs to the 
 are pending, an exponent, or support examples. POSITIVES are the predicted examples of the positive class,
 FALSE_ALARMS the mistakes on the others. UNLEARNED is how many examples were predicted and not learnt, less
 those that were learnt without a prediction. BROKEN_ROUND and BROKEN_ENTRY locate the first breakdown: the
-number of predictions so far, and the entry of the order.
+number of predictions so far, and the entry of the order. After these come the mistakes by group of their
+rows: for each of GROUPS groups, one number for each of two labels, -1 first; for several classes, one for
+each true class, then one for each predicted class.
 """
 
 ROUNDS, MISTAKES, UPDATES, EFFECTIVE, BREAKDOWNS, EXTRA, POSITIVES, FALSE_ALARMS, UNLEARNED = range(9)
 BROKEN_ROUND, BROKEN_ENTRY = 9, 10
-COUNTERS = 11
+COUNTERS, GROUPS = 11, 128
 #: What a curve shows, and in this order.
 CURVE_COUNTS = {
     "mistakes": MISTAKES,
@@ -20,8 +22,9 @@ CURVE_COUNTS = {
 }
 #: An entry of an order is the number of a row, plus one of these if its round only predicts or only learns.
 ONLY_PREDICT, ONLY_LEARN = 2**60, 2**61
-#: The bits of an entry that are its row.
-ROW = ONLY_PREDICT - 1
+#: The bits of an entry that are its row; those from GROUP on, below ONLY_PREDICT, are the group of the row.
+GROUP = 53
+ROW = 2**GROUP - 1
 
 
 # Features whose squares are summed together. A row of nnz entries changes at most nnz such sums, and the sum

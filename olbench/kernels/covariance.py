@@ -19,6 +19,7 @@ from olbench.kernels.margins import (
     MARGIN,
     VARIANCE,
     count_breakdown,
+    count_by_group,
     is_unlearned,
     is_usable,
     judge,
@@ -211,22 +212,21 @@ def run(
     held = counters[EXTRA]
     tried, hits, resting = screening[0], screening[1], screening[2]
     changes_left = d - effective % d
-    unpredicted = mistakes = positives = false_alarms = 0
+    unpredicted = positives = 0
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
         f = dot(mu, columns, at, values, o, n)
         label, s = y[i], norms[i]
         m = label * f
-        mistake, false_alarm = judge(f, label)
+        mistake, _ = judge(f, label)
         if entry < ONLY_LEARN:
             unlearned += entry >= ONLY_PREDICT
             keep(margins, entry, before + now + 1 - unpredicted, MARGIN, f)
-            mistakes += mistake
             positives += label > 0.0
-            false_alarms += false_alarm
         else:
             unpredicted += 1
             unlearned -= 1
+        count_by_group(counters, entry, mistake & (entry < ONLY_LEARN), 2, label > 0.0)
         rounds = before + now + 1 - unpredicted
         t = rounds - unlearned
         if not is_usable(f, n, s):
@@ -294,4 +294,4 @@ def run(
     counters[EXTRA] = held
     screening[0], screening[1], screening[2] = tried, hits, resting
     rounds = before + order.size - unpredicted
-    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
+    write_counts(counters, rounds, unlearned, updates, effective, positives)

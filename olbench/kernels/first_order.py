@@ -17,6 +17,7 @@ from olbench.kernels.helpers import helper, inlined
 from olbench.kernels.margins import (
     MARGIN,
     count_breakdown,
+    count_by_group,
     count_round,
     is_unlearned,
     is_usable,
@@ -147,7 +148,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, ma
     norms = rows[4]
     # The counts stay in registers; a rule sees the examples learnt and the updates so far.
     rounds, unlearned, updates, effective = read_counts(counters)
-    mistakes = positives = false_alarms = 0
+    positives = 0
     scale, norm, averaged = scalars[0], scalars[1], deficit.size > 0
     for now in range(order.size):
         entry, i, n, at, o = read_round(rows, y, order, now, storage)
@@ -164,10 +165,9 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, ma
         # apart the bits of s instead.
         if top < m <= LARGEST and 0.0 < s <= LARGEST:
             continue
-        mistake, false_alarm = judge(f, label)
+        mistake, _ = judge(f, label)
         if is_predicted:
-            mistakes += mistake
-            false_alarms += false_alarm
+            count_by_group(counters, entry, mistake, 2, label > 0.0)
             if entry >= ONLY_PREDICT:
                 continue
         if not is_usable(f, n, s):
@@ -194,7 +194,7 @@ def run(rule, p, rows, y, order, w, scalars, squares, deficit, counters, top, ma
         add_row(w, tau * label / scale, columns, at, values, o, n)
         norm = renew_norm(w, squares, columns, at, n)
     scalars[0], scalars[1] = scale, norm
-    write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms)
+    write_counts(counters, rounds, unlearned, updates, effective, positives)
 
 
 @pass_kernel(BASELINE_RULE, WRITE_INT64, WRITE_1D, WRITE_INT64)

@@ -10,8 +10,11 @@ from olbench.kernels.counters import (
     BREAKDOWNS,
     BROKEN_ENTRY,
     BROKEN_ROUND,
+    COUNTERS,
     EFFECTIVE,
     FALSE_ALARMS,
+    GROUP,
+    GROUPS,
     MISTAKES,
     ONLY_LEARN,
     ONLY_PREDICT,
@@ -51,6 +54,12 @@ def keeps_variance(margins):
 
 
 @inlined
+def count_by_group(counters, entry, mistake, columns, column):
+    """Count a mistake in a column of the group of its row; a branch on the mistake would cost more."""
+    counters[COUNTERS + columns * ((entry >> GROUP) & (GROUPS - 1)) + column] += mistake
+
+
+@inlined
 def count_round(counters, margins, entry, f, label):
     """Count a round with the margin f; return how many examples have been learnt with it, and its mistake.
 
@@ -61,6 +70,7 @@ def count_round(counters, margins, entry, f, label):
         counters[MISTAKES] += mistake
         counters[POSITIVES] += label > 0.0
         counters[FALSE_ALARMS] += false_alarm
+        count_by_group(counters, entry, mistake, 2, label > 0.0)
     return count_prediction(counters, margins, entry, f), mistake
 
 
@@ -68,7 +78,10 @@ def count_round(counters, margins, entry, f, label):
 def count_class(counters, margins, confusion, entry, predicted, truth):
     """Count a round that predicts a class; return how many examples have been learnt with it."""
     if entry < ONLY_LEARN:
-        counters[MISTAKES] += predicted != truth
+        mistake, classes = predicted != truth, confusion.shape[0]
+        counters[MISTAKES] += mistake
+        count_by_group(counters, entry, mistake, 2 * classes, truth)
+        count_by_group(counters, entry, mistake, 2 * classes, classes + predicted)
         confusion[truth, predicted] += 1
     return count_prediction(counters, margins, entry, predicted)
 
@@ -164,9 +177,13 @@ def read_counts(counters):
 
 
 @inlined
-def write_counts(counters, rounds, unlearned, updates, effective, mistakes, positives, false_alarms):
+def write_counts(counters, rounds, unlearned, updates, effective, positives):
+    """Write the counts; those of mistakes are the sums over the groups."""
     counters[ROUNDS], counters[UNLEARNED] = rounds, unlearned
     counters[UPDATES], counters[EFFECTIVE] = updates, effective
-    counters[MISTAKES] += mistakes
     counters[POSITIVES] += positives
-    counters[FALSE_ALARMS] += false_alarms
+    false_alarms = misses = 0
+    for k in range(COUNTERS, counters.size, 2):
+        false_alarms += counters[k]
+        misses += counters[k + 1]
+    counters[MISTAKES], counters[FALSE_ALARMS] = false_alarms + misses, false_alarms

@@ -93,8 +93,8 @@ class ObjectLearner(Learner):
         for entry in order.tolist():
             i = entry & counters.ROW
             x, truth = self._read(rows, i), bool(y[i] > 0)
-            if entry < counters.ONLY_LEARN:
-                self._predict(x, truth)
+            if entry < counters.ONLY_LEARN and self._predict(x, truth):
+                self.missed[entry >> counters.GROUP & counters.GROUPS - 1, int(truth)] += 1
             if not counters.ONLY_PREDICT <= entry < counters.ONLY_LEARN:
                 self._teach(x, truth)
 
@@ -107,7 +107,8 @@ class ObjectLearner(Learner):
         row[0, indices] = values
         return dict(enumerate(row[0].tolist())) if self.style == "one" else row
 
-    def _predict(self, x: Any, truth: bool) -> None:
+    def _predict(self, x: Any, truth: bool) -> bool:
+        """Return whether the prediction is a mistake."""
         positive = True
         if self.updates:
             predicted = [self.model.predict_one(x)] if self.style == "one" else self.model.predict(x)
@@ -119,6 +120,7 @@ class ObjectLearner(Learner):
         self.counters[counters.MISTAKES] += positive != truth
         self.counters[counters.POSITIVES] += truth
         self.counters[counters.FALSE_ALARMS] += positive and not truth
+        return positive != truth
 
     def _teach(self, x: Any, truth: bool) -> None:
         if self.style == "one":

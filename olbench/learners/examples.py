@@ -14,6 +14,8 @@ from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+#: The group of each row.
+Groups = NDArray[np.uint8]
 
 #: The types of labels and orders in compiled code.
 DOUBLE, INT64 = np.dtype(np.float64), np.dtype(np.int64)
@@ -248,10 +250,9 @@ def as_order(order: ArrayLike | None, n: int) -> Ints:
     if given.ndim != 1 or (given.size and not np.issubdtype(given.dtype, np.integer)):
         raise UserError("order must be a list of row numbers")
     entries = np.ascontiguousarray(given, dtype=np.int64)
-    bad = entries[(entries < 0) | (entries >= n)]
-    # The entries of a schedule are beyond all rows.
-    bad = bad[((bad & ROW) >= n) | ~np.isin(bad - (bad & ROW), (ONLY_PREDICT, ONLY_LEARN))]
-    if bad.size:
+    rows = entries & ROW
+    if entries.size and (entries.min() < 0 or entries.max() >= ONLY_PREDICT + ONLY_LEARN or rows.max() >= n):
+        bad = entries[(entries < 0) | (entries >= ONLY_PREDICT + ONLY_LEARN) | (rows >= n)]
         range_of_rows = f"the rows are 0 to {n - 1}" if n else "there are no rows"
         raise UserError(f"order names row {bad[0]}, but {range_of_rows}")
     return entries

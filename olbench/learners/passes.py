@@ -15,6 +15,7 @@ from olbench.kernels.counters import BREAKDOWNS, CURVE_COUNTS, EFFECTIVE, MISTAK
 from olbench.learners.examples import (
     Examples,
     Floats,
+    Groups,
     Ints,
     as_class_numbers,
     as_classes,
@@ -24,7 +25,7 @@ from olbench.learners.examples import (
     check_width,
 )
 from olbench.learners.promises import compare_promises
-from olbench.learners.schedules import count_predictions, is_predicted, predicted_rows
+from olbench.learners.schedules import count_predictions, is_predicted, predicted_groups, predicted_rows
 from olbench.learners.start import start, start_classes
 from olbench.learners.state import Learner
 
@@ -79,6 +80,9 @@ class PassResult:
     #: Whether each prediction was positive, and the labels of these predictions.
     positive: NDArray[np.bool_] | None = None
     labels: Floats | None = None
+    #: The group of each of these predictions, and the mistakes by group as `Learner.missed` has them.
+    groups: Groups | None = None
+    missed: Ints | None = None
 
     @property
     def weights(self) -> Floats:
@@ -280,11 +284,12 @@ def _run_windows(
     It runs in slices of about SLICE_SECONDS if it may be stopped, and of at most RING rows if margins are
     kept.
     """
-    before = learner.counters.copy()
+    before, missed = learner.counters.copy(), learner.missed.copy()
     kept = _Kept(learner, n, keep) if keep else None
     points = curve_points(n, curve) if isinstance(curve, int) else curve
     counts, times = np.zeros((points.size, len(CURVE_COUNTS)), np.int64), np.zeros(points.size)
     labels: list[Floats] = []
+    groups: list[Groups] = []
     seen, seconds, cpu_seconds = 0, 0.0, 0.0
     for rows, y, order in windows:
         compare_promises(learner, rows, y, order)
@@ -311,6 +316,7 @@ def _run_windows(
         cpu_seconds += time.thread_time() - cpu_started
         if kept:
             labels.append(y[predicted_rows(order)])
+            groups.append(predicted_groups(order))
         seen, seconds = seen + predictions, seconds + window_seconds
     added = learner.counters - before
     counts -= before[list(CURVE_COUNTS.values())]
@@ -328,6 +334,8 @@ def _run_windows(
         variances=kept.variances if kept else None,
         positive=kept.positive if kept else None,
         labels=np.concatenate([np.empty(0), *labels]) if kept else None,
+        groups=np.concatenate([np.empty(0, np.uint8), *groups]) if kept else None,
+        missed=learner.missed - missed,
     )
 
 

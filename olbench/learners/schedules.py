@@ -7,8 +7,8 @@ or ONLY_LEARN added, it is one or the other. Whatever the schedule, predictions 
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.kernels.counters import ONLY_LEARN, ONLY_PREDICT, ROW
-from olbench.learners.examples import Ints
+from olbench.kernels.counters import GROUP, GROUPS, ONLY_LEARN, ONLY_PREDICT, ROW
+from olbench.learners.examples import Groups, Ints
 
 
 def is_predicted(schedule: Ints) -> NDArray[np.bool_]:
@@ -16,14 +16,24 @@ def is_predicted(schedule: Ints) -> NDArray[np.bool_]:
 
 
 def count_predictions(schedule: Ints) -> int:
-    return predicted_rows(schedule).size
+    return int(np.count_nonzero(is_predicted(schedule)))
 
 
 def predicted_rows(schedule: Ints) -> Ints:
-    """Return the rows of the predictions; the schedule itself, without a copy, if nothing is late."""
-    if not schedule.size or schedule.max() < ONLY_PREDICT:
-        return schedule
-    return schedule[is_predicted(schedule)] & ROW
+    """Return the rows of the predictions."""
+    return np.asarray(schedule[is_predicted(schedule)] & ROW)
+
+
+def predicted_groups(schedule: Ints) -> Groups:
+    return (schedule[is_predicted(schedule)] >> GROUP & GROUPS - 1).astype(np.uint8)
+
+
+def with_groups(rows: Ints, groups: Groups) -> Ints:
+    """Return rows as entries that carry the group of each: a pass counts mistakes by group too."""
+    entries = groups.astype(np.int64)
+    entries <<= GROUP
+    entries |= rows
+    return entries
 
 
 def make_schedule(arrivals: Ints) -> Ints:

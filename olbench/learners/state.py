@@ -117,7 +117,7 @@ class Learner(ABC):
     def declare(cls, algorithm: Algorithm, d: int, classes: int) -> Arrays:
         """Return the arrays of a learner by name; a family adds its own."""
         return {
-            "counters": Array((at.COUNTERS,), dtype=np.int64, is_state=False),
+            "counters": Array((at.COUNTERS + 2 * at.GROUPS * classes,), dtype=np.int64, is_state=False),
             "margins": Array((0, 2), is_state=False),
         }
 
@@ -146,6 +146,10 @@ class Learner(ABC):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self.arrays = self.declare(self.algorithm, self.d, self.classes)
+        if self.counters.size == at.COUNTERS:  # pickled before mistakes were counted by group
+            self.counters = np.concatenate([self.counters, np.zeros(2 * at.GROUPS * self.classes, np.int64)])
+            alarms, mistakes = self.counters[[at.FALSE_ALARMS, at.MISTAKES]]
+            self.missed[0, :2] = alarms, mistakes - alarms
 
     def reset(self, columns: Any = None) -> None:
         """Start from scratch; `columns`, if given, are all the features of the examples seen so far."""
@@ -165,6 +169,11 @@ class Learner(ABC):
         The row of round t, counted from 1, is (t - 1) modulo the size of the ring, a power of two.
         """
         self.margins = ring
+
+    @property
+    def missed(self) -> Ints:
+        """The mistakes by group of their rows, as the head of `kernels.counters` describes the columns."""
+        return self.counters[at.COUNTERS :].reshape(at.GROUPS, 2 * self.classes)
 
     def find_signs(self, places: Ints) -> NDArray[np.bool_]:
         """Return which predictions at these places of the ring were positive."""
