@@ -3,8 +3,9 @@
 One may travel to another machine, which keeps it in its cache under its fingerprint.
 """
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
@@ -23,7 +24,7 @@ from olbench.data.load import load_spec
 from olbench.data.scale import describe_scaling
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError
-from olbench.learners.examples import Ints, as_labels
+from olbench.learners.examples import Groups, Ints, as_labels
 
 LABELS_AT_ONCE = 1 << 20
 #: With more features, a full covariance takes too long.
@@ -80,6 +81,17 @@ class Source:
             values, numbers = np.unique(labels[begin : begin + LABELS_AT_ONCE], return_counts=True)
             counts.update(dict(zip(values.tolist(), numbers.tolist(), strict=True)))
         return max(counts.values())
+
+    def count_labels(self, groups: Groups, pieces: Iterable[slice | Ints]) -> Ints:
+        """Return how many of some rows each group has of each label, in the order of the labels."""
+        labels, classes = self._read().y, self.classes or 2
+        shape = int(groups.max()) + 1, classes
+        counts = np.zeros(math.prod(shape), np.int64)
+        for rows in pieces:
+            own = np.asarray(labels[rows])
+            columns = own.astype(np.int64) if self.classes else own > 0
+            counts += np.bincount(groups[rows].astype(np.int64) * classes + columns, minlength=counts.size)
+        return counts.reshape(shape)
 
     @property
     def arrivals(self) -> Ints | None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from olbench.algorithms import get_definition
-from olbench.data.source import Source
 from olbench.engine.local import Executor, LocalExecutor, attempt, warm_up
 from olbench.engine.progress import Progress, show_progress
 from olbench.engine.resources import guess_cost
@@ -134,12 +133,16 @@ class Run:
         about = {"versions": provenance.versions(), "machine": provenance.machine()}
         return {**about, **provenance.commit()}
 
+    @cached_property
+    def data(self) -> dict[str, DataFacts]:
+        first = {cell.source.name: cell for cell in reversed(self.cells)}
+        return {cell.source.name: describe_data(first[cell.source.name]) for cell in self.cells}
+
     def describe(self, end: str | None) -> RunFile:
-        sources = {cell.source.name: cell.source for cell in self.cells}
         definitions = [get_definition(id) for id in dict.fromkeys(cell.spec.id for cell in self.cells)]
         return RunFile(
             config=_plain(self.cells[0].config),
-            data={name: describe_data(each) for name, each in sources.items()},
+            data=self.data,
             cells=tuple(describe_cell(cell, self.known) for cell in self.cells),
             **self.origin,
             start=self.start,
@@ -162,7 +165,8 @@ class Run:
             return False
         before, now = self.earlier.plain(), self.describe(None).plain()
         for facts in (*before["data"].values(), *now["data"].values()):
-            facts.pop("majority", None)  # older records do not have it, and the fingerprint covers it
+            for name in ("majority", "groups"):  # older records do not have them; the fingerprint covers them
+                facts.pop(name, None)
         same = all(before[name] == now[name] for name in ("data", "cells"))
         with suppress(UserError):
             return same and _plain(RecordedRun(self.folder, self.earlier).config) == now["config"]
@@ -288,9 +292,13 @@ def _plain(config: Experiment) -> Any:
     return json.loads(json.dumps(config.plain()))
 
 
-def describe_data(source: Source) -> DataFacts:
-    prepared, classes = tuple(source.prepared), source.class_names
-    return DataFacts(source.fingerprint, source.n, source.d, source.majority, prepared, classes)
+def describe_data(cell: Cell) -> DataFacts:
+    source, counts = cell.source, cell.count_labels()
+    groups = {} if counts is None else {"sizes": tuple(counts.sum(axis=1).tolist())}
+    if counts is not None and not source.classes:
+        groups["positives"] = tuple(counts[:, 1].tolist())
+    own = source.fingerprint, source.n, source.d, source.majority, tuple(source.prepared)
+    return DataFacts(*own, source.class_names, groups)
 
 
 def describe_cell(cell: Cell, known: Known) -> CellFacts:

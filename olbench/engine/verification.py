@@ -272,16 +272,17 @@ class Verifier:
         for record in (each for each in self.good if each["key"] in reported):
             if missing := list_missing(self.protocol, record):
                 yield f"{name_trial(record)}: it has no {', '.join(missing)}, which the config asks for"
-        sources = {cell.source.name: cell.source for cell in cells}
-        for name, source in sources.items():
-            stated, facts = self.run.file.data.get(name), describe_data(source)
+        sources = {cell.source.name: cell for cell in cells}
+        for name, cell in sources.items():
+            stated, facts = self.run.file.data.get(name), describe_data(cell)
             # How it was prepared is told in words, which may change; the fingerprint covers it.
             if stated is not None:
                 majority = facts.majority if stated.majority is None else stated.majority
-                classes = stated.classes or facts.classes
+                classes, groups = stated.classes or facts.classes, stated.groups and facts.groups
+                facts = replace(facts, groups=groups)
                 stated = replace(stated, prepared=facts.prepared, majority=majority, classes=classes)
             if stated != facts:
-                yield f"{name}: {run_file.NAME} states another fingerprint, size, majority or classes"
+                yield f"{name}: {run_file.NAME} states another fingerprint, size, majority, classes or groups"
         ids = {cell.algorithm for cell in self.run.file.cells}
         for name, id in dict.fromkeys((cell.label, cell.algorithm) for cell in self.run.file.cells):
             if name in ids - {id}:

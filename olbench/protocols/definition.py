@@ -18,6 +18,7 @@ from olbench.algorithms.definition import Definition, Value
 from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.errors import UserError, plural
+from olbench.learners.examples import Ints
 from olbench.learners.passes import kept_bytes
 from olbench.learners.start import count_memory_bytes
 from olbench.plugins import Registry
@@ -277,6 +278,10 @@ class Cell:
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
         """Return the whole setting of a trial with this role and choice."""
         return {**self.config.setting(role), **self.source_setting, **self.setting_of(choice)}
+
+    def count_labels(self) -> Ints | None:
+        """Return, by group and label, the rows that reported trials predict; None if these have no groups."""
+        return None
 
     def step(self, known: Known) -> tuning.Step:
         """Return the state of the tuning: the candidates to try, and the winner."""

@@ -104,20 +104,27 @@ def auc(labels: Floats, margins: Floats) -> float:
     return 0.5 * pairs / (above.size * below.size)
 
 
-def hinge_loss(labels: Floats, margins: Floats) -> float:
-    return _mean(np.maximum(0.0, 1.0 - labels * margins))
+def hinge_losses(labels: Floats, margins: Floats) -> Floats:
+    return np.asarray(np.maximum(0.0, 1.0 - labels * margins))
 
 
-def squared_loss(labels: Floats, margins: Floats) -> float:
+def squared_losses(labels: Floats, margins: Floats) -> Floats:
     with np.errstate(over="ignore"):
-        return _mean(np.square(labels - margins))
+        return np.square(labels - margins)
 
 
-def log_loss(labels: Floats, probabilities: Floats) -> float:
-    """Return the log loss; as in scikit-learn, probabilities are clipped a rounding error from 0 and 1."""
+def log_losses(labels: Floats, probabilities: Floats) -> Floats:
+    """Return the log losses; as in scikit-learn, probabilities are clipped a rounding error from 0 and 1."""
     tiny = np.finfo(np.float64).eps
     clipped = np.clip(probabilities, tiny, 1.0 - tiny)
-    return _mean(-np.log(np.where(labels > 0, clipped, 1.0 - clipped)))
+    return -np.log(np.where(labels > 0, clipped, 1.0 - clipped))
+
+
+LOSSES: Mapping[str, Callable[[Floats, Floats], Floats]] = {
+    "hinge_loss": hinge_losses,
+    "squared_loss": squared_losses,
+    "log_loss": log_losses,
+}
 
 
 def _mean(values: Floats) -> float:
@@ -127,11 +134,66 @@ def _mean(values: Floats) -> float:
     return math.fsum(values) / values.size
 
 
-OF_MARGINS: Mapping[str, Callable[[Floats, Floats], float]] = {
-    each.__name__: each for each in (auc, hinge_loss, squared_loss)
-}
+def of_margins(name: str, labels: Floats, margins: Floats) -> float:
+    """Return a measure of margins or, of the log loss, of probabilities."""
+    return auc(labels, margins) if name == "auc" else _mean(LOSSES[name](labels, margins))
+
+
 #: The measures that need the margin of every prediction.
-FROM_MARGINS = (*OF_MARGINS, "log_loss")
+FROM_MARGINS = ("auc", *LOSSES)
+
+
+def influence(name: str, labels: Floats, margins: Floats) -> Floats:
+    """Return how much each row moves a measure of margins: its mean over the rows is zero.
+
+    A row with the weight (1 + e) / n in place of 1 / n adds e / n times that to the measure, in first order.
+    """
+    if name != "auc":
+        losses = LOSSES[name](labels, margins)
+        return np.asarray(losses - losses.mean())
+    positive = labels > 0
+    moved = np.empty(margins.size)
+    for own, other in ((positive, ~positive), (~positive, positive)):
+        ranked = np.sort(margins[other])
+        # The share of the other class below a row; ties count half (DeLong et al., 1988).
+        sides = [np.searchsorted(ranked, margins[own], side) for side in ("left", "right")]
+        below = np.mean(sides, axis=0) / ranked.size
+        placement = below if own is positive else 1.0 - below
+        moved[own] = (placement - placement.mean()) / own.mean()
+    return moved
+
+
+def class_influence(name: str, sizes: NDArray[np.int64], missed: NDArray[np.int64]) -> Floats:
+    """Return the sums, by group, of how much rows move a measure of several classes.
+
+    `sizes` has the rows of each group and class, `missed` the mistakes of each group by true class, then by
+    predicted class. All measures of `of_matrix` depend on these sums only.
+    """
+    classes = sizes.shape[1]
+    right = sizes - missed[:, :classes]
+    groups = np.stack([right, sizes, right + missed[:, classes:]]).astype(np.float64)
+    hits, truth, predicted = totals = groups.sum(axis=1)
+    n, agreed = float(truth.sum()), float(hits.sum())
+    slopes = np.zeros(totals.shape)
+    if name == "balanced_accuracy":
+        occurs = truth > 0
+        slopes[0, occurs] = 1 / (truth[occurs] * occurs.sum())
+        slopes[1, occurs] = -hits[occurs] / (truth[occurs] ** 2 * occurs.sum())
+    elif name == "macro_f1":
+        both = truth + predicted
+        appears = both > 0
+        slopes[0, appears] = 2 / (both[appears] * appears.sum())
+        slopes[1:, appears] = -2 * hits[appears] / (both[appears] ** 2 * appears.sum())
+    else:
+        chance = truth @ predicted
+        free = n * n - chance
+        # kappa = (n agreed - chance) / (n^2 - chance)
+        by_chance = (n * agreed - n * n) / free**2
+        slopes[0] = n / free
+        slopes[1] = by_chance * predicted + (agreed * free - (n * agreed - chance) * 2 * n) / free**2
+        slopes[2] = by_chance * truth
+    # None depends on n alone, so the derivative by the weights of all rows together is zero.
+    return np.asarray(n * np.einsum("kgc,kc->g", groups, slopes))
 
 
 def of_matrix(confusion: ArrayLike) -> dict[str, float]:

@@ -5,7 +5,7 @@ Other measures need the margin of every prediction; a trial whose record does no
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from olbench.algorithms import get_definition
 from olbench.data.source import Source
 from olbench.errors import UserError
-from olbench.learners.examples import Floats
+from olbench.learners.examples import Floats, Groups, Ints
 from olbench.learners.passes import PassResult
 from olbench.learners.start import start
 from olbench.learners.state import ClassLearner
@@ -25,6 +25,7 @@ from olbench.protocols.definition import Cell, Protocol, Series, choice, needs_m
 from olbench.protocols.measures import Counts
 from olbench.protocols.specs import Experiment
 from olbench.records import quantities as q
+from olbench.records import seeds
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Record, Trial
 from olbench.structs import many
@@ -32,6 +33,8 @@ from olbench.structs import many
 CONFUSION = (q.MISTAKES, q.POSITIVES, q.FALSE_ALARMS)
 COUNTS = ("n", *(each.name for each in CONFUSION))
 MOST_KEPT = 20_000_000
+#: Of the sums over groups of a measure, as a record has them.
+MOST_BYTES = 780
 _higher = partial(Quantity, digits=4, better="higher", exact=True)
 _lower = partial(Quantity, digits=4, exact=True)
 
@@ -71,6 +74,8 @@ MEASURES: Mapping[str, Quantity] = {
 #: The measures that are defined for several classes, and the only ones that are not defined for two.
 OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1", "nonzeros")
 ONLY_CLASSES = ("macro_f1",)
+#: Measures that, for several classes, do not follow from the number of mistakes.
+OWN_OF_CLASSES = ("balanced_accuracy", "kappa", "macro_f1")
 MEASURES_DOC = "measures to report, such as auc; the first determines the ranking"
 Measures = Annotated[tuple[str, ...] | None, many(choice(*MEASURES)), MEASURES_DOC]
 Keep = Annotated[str | None, choice("predictions"), "write the margin of every prediction to the results"]
@@ -127,6 +132,13 @@ class MeasuringCell(Cell):
 
 
 def list_wanted(protocol: Protocol, role: str) -> tuple[str, ...]:
+    """Return the numbers that an experiment asks for, with the measures themselves, which groups may have."""
+    numbers = _list_numbers(protocol, role)
+    asked = [each.name for each in protocol.quantities if each.name in OWN_OF_CLASSES]
+    return (*numbers, *asked) if numbers and role == "report" else numbers
+
+
+def _list_numbers(protocol: Protocol, role: str) -> tuple[str, ...]:
     if not isinstance(protocol, Measuring):
         return ()
     quantities = protocol.quantities if role == "report" else protocol.quantities[:1]
@@ -142,7 +154,7 @@ def list_missing(protocol: Protocol, record: Record) -> list[str]:
     if {"predictions", "margins"} & set(record.get("arrays") or ()):
         there.add("predictions")
     return [
-        name for name in list_wanted(protocol, record["role"]) if name not in record and name not in there
+        name for name in _list_numbers(protocol, record["role"]) if name not in record and name not in there
     ]
 
 
@@ -158,8 +170,16 @@ def find_keep(trial: Trial) -> str:
     return "margins" if needs_margins(trial.wanted) else ""
 
 
-def measure_pass(trial: Trial, result: PassResult) -> Outcome:
-    """Return the counts of a pass, its other measures (None if undefined), and predictions if kept."""
+def measure_pass(trial: Trial, result: PassResult, source: Source) -> Outcome:
+    """Return the counts of a pass, its other measures (None if undefined), and predictions if kept.
+
+    If the trial is reported, also what its rows contributed by group.
+    """
+    groups = {"groups": measure_groups(trial, result, source)} if trial.role == "report" else {}
+    return replace(_measure_whole(trial, result), series=groups)
+
+
+def _measure_whole(trial: Trial, result: PassResult) -> Outcome:
     curve = result.curve
     if isinstance(result.learner, ClassLearner):
         matrix = result.learner.confusion
@@ -181,11 +201,61 @@ def measure_margins(names: Sequence[str], result: PassResult) -> dict[str, Any]:
     found = count_nonzeros(names, result)
     if margins is None or labels is None:
         return as_plain(found)
-    found |= {name: each(labels, margins) for name, each in measures.OF_MARGINS.items() if name in names}
-    if "log_loss" in names:
-        shares = result.learner.probabilities(margins, result.variances)
-        found["log_loss"] = math.nan if shares is None else measures.log_loss(labels, shares)
+    for name in (each for each in measures.FROM_MARGINS if each in names):
+        scores = scores_of(name, result)
+        found[name] = math.nan if scores is None else measures.of_margins(name, labels, scores)
     return as_plain(found)
+
+
+def scores_of(name: str, result: PassResult) -> Floats | None:
+    """Return what a measure compares with the labels: margins or, if there are any, probabilities."""
+    assert result.margins is not None
+    if name != "log_loss":
+        return result.margins
+    return result.learner.probabilities(result.margins, result.variances)
+
+
+def measure_groups(trial: Trial, result: PassResult, source: Source) -> dict[str, list[Any]]:
+    """Return mistakes by group of their rows, and how much rows move what does not follow from counts."""
+    number = seeds.count_groups(source.n)
+    assert result.missed is not None
+    missed, classes = result.missed[:number], result.learner.classes
+    found: dict[str, list[Any]] = {"mistakes": missed[:, : max(2, classes)].sum(axis=1).tolist()}
+    if isinstance(result.learner, ClassLearner):
+        if names := [each for each in OWN_OF_CLASSES if each in trial.wanted]:
+            sizes = source.count_labels(*drawn_rows(trial.seed, source, trial.setting))
+            sums = {name: measures.class_influence(name, sizes, missed) for name in names}
+            found |= {name: round_sums(each) for name, each in sums.items() if np.isfinite(each).all()}
+        return found
+    found["false_alarms"] = missed[:, 0].tolist()
+    if result.margins is None or result.labels is None or result.groups is None:
+        return found
+    for name in (each for each in measures.FROM_MARGINS if each in trial.wanted):
+        scores = scores_of(name, result)
+        if scores is not None and math.isfinite(measures.of_margins(name, result.labels, scores)):
+            moved = measures.influence(name, result.labels, scores)
+            found[name] = round_sums(np.bincount(result.groups, moved, number))
+    return found
+
+
+def round_sums(sums: NDArray[Any]) -> list[float]:
+    """Round to 6 significant digits of the largest or, if these take too many bytes, to fewer, down to 3."""
+    size = float(np.abs(sums).max(initial=0.0))
+    exponent = math.floor(math.log10(size)) if size else 0
+    for digits in range(6, 2, -1):
+        values = np.round(sums, digits - 1 - exponent).tolist()
+        rounded = [int(value) if value.is_integer() else value for value in values]
+        if sum(len(repr(value)) + 1 for value in rounded) <= MOST_BYTES:
+            break
+    return rounded
+
+
+def drawn_rows(
+    seed: int, source: Source, setting: Mapping[str, Any]
+) -> tuple[Groups, Iterator[slice | Ints]]:
+    """Return the groups of all rows, and the rows that trials with this setting predict, piece by piece."""
+    pieces = seeds.pieces(seed, source.name, setting["part"], source.n, setting.get("block", 0))
+    return seeds.groups(seed, source.name, source.n), pieces
 
 
 def count_nonzeros(names: Sequence[str], result: PassResult) -> dict[str, float]:

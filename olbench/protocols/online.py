@@ -10,11 +10,19 @@ from olbench.data.source import Source
 from olbench.data.spec import ALL_ROWS
 from olbench.errors import UserError
 from olbench.learners.breakdowns import Breakdown, find_breakdown
-from olbench.learners.examples import Ints
+from olbench.learners.examples import Groups, Ints
 from olbench.learners.passes import Curve, PassResult, online_pass, windowed_pass
 from olbench.protocols import measuring
 from olbench.protocols.definition import BLOCK_BYTES, WINDOW_BLOCKS, Protocol, Series, Stopped, protocol
-from olbench.protocols.measuring import Keep, Measures, Measuring, MeasuringCell, find_keep, measure_pass
+from olbench.protocols.measuring import (
+    Keep,
+    Measures,
+    Measuring,
+    MeasuringCell,
+    drawn_rows,
+    find_keep,
+    measure_pass,
+)
 from olbench.protocols.specs import SEARCH, Experiment, Tuning
 from olbench.records import quantities as q
 from olbench.records import seeds
@@ -77,6 +85,10 @@ class OnlineCell(MeasuringCell):
         # With windows, a data set is never loaded as a whole.
         return self.source.memory_bytes if _is_windowed(self.source_setting) else super().shared_memory
 
+    def count_labels(self) -> Ints:
+        source, setting = self.source, self.trial_setting(self.start, "report")
+        return source.count_labels(*drawn_rows(self.config.seed, source, setting))
+
     @property
     def shuffled_bytes(self) -> int:
         return 0 if _is_windowed(self.source_setting) else self.source.bytes
@@ -107,12 +119,12 @@ class Online(Measuring):
         if _is_windowed(trial.setting):
             result = _run_windows(trial, source, stopped)
         else:
-            data, order = source.open(), _draw_order(trial, source)
+            data, order = source.open(), _draw_order(trial, source, _find_groups(trial, source))
             how = trial.setting["points"], stopped, trial.setting.get("labels", "two"), find_keep(trial)
             result = online_pass(trial.make_algorithm(), data.examples, data.labels, order, *how)
         numbers = {"n": result.n, **counts_of(result), "cpu_seconds": round(result.cpu_seconds, 9)}
-        measured = measure_pass(trial, result)
-        series = {"curve": columns_of(result.curve)}
+        measured = measure_pass(trial, result, source)
+        series = {"curve": columns_of(result.curve), **measured.series}
         state = result.learner.state_bytes
         return Outcome({**numbers, **measured.measured}, series, arrays=measured.arrays, state_bytes=state)
 
@@ -128,9 +140,13 @@ def _is_windowed(setting: Mapping[str, Any]) -> bool:
     return bool(setting.get("order") == "windows")
 
 
-def _draw_order(trial: Trial, source: Source) -> Ints:
+def _find_groups(trial: Trial, source: Source) -> Groups | None:
+    return seeds.groups(trial.seed, trial.dataset, source.n) if trial.role == "report" else None
+
+
+def _draw_order(trial: Trial, source: Source, groups: Groups | None = None) -> Ints:
     part = trial.setting["part"]
-    return seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n)
+    return seeds.order(trial.seed, trial.dataset, trial.role, trial.number, part, source.n, groups)
 
 
 def _run_windows(trial: Trial, source: Source, stopped: Stopped) -> PassResult:
@@ -140,7 +156,7 @@ def _run_windows(trial: Trial, source: Source, stopped: Stopped) -> PassResult:
     n = source.n if part == seeds.ALL else sum(sizes)
 
     def take() -> Iterator[tuple[Any, Any, Any]]:
-        for places, rows in seeds.windows(*order):
+        for places, rows in seeds.windows(*order, _find_groups(trial, source)):
             data = source.take(places)
             yield data.examples, data.labels, rows
 

@@ -13,6 +13,7 @@ from olbench.errors import UserError, shorten
 from olbench.protocols import Experiment, Protocol, make_protocol, protocols, read_experiment
 from olbench.records import ledger, run_file
 from olbench.records.container import is_bundle, is_trusted
+from olbench.records.quantities import COUNTS
 from olbench.records.run_file import CellFacts, RunFile
 from olbench.records.shipped import find_plugin
 from olbench.records.trial import Record, code_of, key_of
@@ -168,6 +169,10 @@ def find_contradiction(protocol: Protocol, record: Record) -> str:
         points, counts = curve.get(each.along), curve.get(each.name)
         if points and counts and points[-1] == record["n"] and counts[-1] != record[each.name]:
             return f"its {each.name} are {record[each.name]}, but its {each.of} ends at {counts[-1]}"
+    for name, parts in (record.get("groups") or {}).items():
+        count = record.get("errors" if name == "mistakes" and "errors" in record else name)
+        if name in COUNTS and count is not None and sum(parts) != count:
+            return f"its {name} are {count}, but those of its groups are {sum(parts)}"
     return ""
 
 

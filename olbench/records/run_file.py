@@ -46,6 +46,9 @@ class DataFacts:
     prepared: tuple[str, ...] = ()
     #: The labels of the classes by number, if every label is a class and the file names them.
     classes: tuple[str, ...] = ()
+    #: Of the rows that reported trials predict, how many each group has ("sizes") and, of two labels, how
+    #: many positive ones ("positives"); empty if trials record no groups.
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

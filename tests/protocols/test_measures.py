@@ -41,12 +41,16 @@ def test_measures_are_those_of_scikit_learn(f, random, share):
     both = 0 < np.count_nonzero(y > 0) < y.size
     area = metrics.roc_auc_score(y, f) if both else np.nan
     np.testing.assert_allclose(measures.auc(y, f), area, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(measures.squared_loss(y, f), metrics.mean_squared_error(y, f), atol=1e-12)
+    np.testing.assert_allclose(
+        measures.of_margins("squared_loss", y, f), metrics.mean_squared_error(y, f), atol=1e-12
+    )
     if both:
-        np.testing.assert_allclose(measures.hinge_loss(y, f), metrics.hinge_loss(y, f), atol=1e-12)
+        np.testing.assert_allclose(
+            measures.of_margins("hinge_loss", y, f), metrics.hinge_loss(y, f), atol=1e-12
+        )
     probabilities = (f + 2) / 3.5
     loss = metrics.log_loss(y, np.column_stack([1 - probabilities, probabilities]), labels=[-1.0, 1.0])
-    np.testing.assert_allclose(measures.log_loss(y, probabilities), loss, atol=1e-12)
+    np.testing.assert_allclose(measures.of_margins("log_loss", y, probabilities), loss, atol=1e-12)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=80))
@@ -68,6 +72,6 @@ def test_measures_of_several_classes_are_those_of_scikit_learn(pairs):
 
 
 def test_a_loss_that_is_not_finite_is_no_number():
-    assert np.isnan(measures.hinge_loss(np.array([1.0, -1.0]), np.array([0.0, np.inf])))
-    assert np.isnan(measures.squared_loss(np.array([1.0]), np.array([1e300])))
-    assert np.isnan(measures.hinge_loss(np.empty(0), np.empty(0)))
+    assert np.isnan(measures.of_margins("hinge_loss", np.array([1.0, -1.0]), np.array([0.0, np.inf])))
+    assert np.isnan(measures.of_margins("squared_loss", np.array([1.0]), np.array([1e300])))
+    assert np.isnan(measures.of_margins("hinge_loss", np.empty(0), np.empty(0)))
