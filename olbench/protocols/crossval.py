@@ -144,6 +144,12 @@ class CrossvalCell(Cell):
             return {}
         return {"scale": reading.scale, **({"bias": True} if reading.bias else {})}
 
+    def count_labels(self) -> Ints:
+        source = self.source
+        rows = find_usable(source, self.config.duplicates)
+        tested = rows if source.test_from is None else rows[rows >= source.test_from]
+        return source.count_labels(seeds.groups(self.config.seed, source.name, source.n), [tested])
+
     def trial_setting(self, choice: Choice, role: str) -> dict[str, Any]:
         config = self.config
         own: dict[str, Any] = {
@@ -352,6 +358,19 @@ class _Work:
     def _count_wrong(self, learner: Predictor, rows: Ints) -> int:
         return int(np.count_nonzero(self._find_wrong(learner, rows)))
 
+    def _measure_groups(self, rows: Ints, wrong: NDArray[np.bool_]) -> dict[str, list[Any]]:
+        """Return mistakes on tested rows by group and, if not all rows take part, how many were tested."""
+        trial, labels = self.trial, self.data.labels
+        groups, number = (
+            seeds.groups(trial.seed, trial.dataset, labels.size)[rows],
+            seeds.count_groups(labels.size),
+        )
+        positive = labels[rows] > 0
+        chosen = {"mistakes": wrong, "false_alarms": wrong & ~positive}
+        if "positives" in trial.setting:
+            chosen |= {"n": np.ones(rows.size, bool), "positives": positive}
+        return {name: np.bincount(groups[each], minlength=number).tolist() for name, each in chosen.items()}
+
     def test(self, division: Division, chosen: Choice, scores: Mapping[str, list[Any]]) -> Outcome:
         self = self._weigh(division.train)
         params = {name: value for name, value in chosen.items() if name != "epochs"}
@@ -378,6 +397,7 @@ class _Work:
         }
         if scores:
             series["scores"] = scores
+        series["groups"] = self._measure_groups(division.test, wrong)
         # McNemar's test counts every row once, so one division is enough.
         first = self.trial.number < self.trial.setting["folds"]
         return Outcome(numbers, series, chosen, {"wrong": wrong} if first else {}, state)
