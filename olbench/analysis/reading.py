@@ -35,6 +35,7 @@ class Columns(NamedTuple):
     points: Numbers
     curves: dict[str, Numbers]
     recorded_setting: dict[str, Any]
+    groups: dict[str, Numbers]
 
 
 def read_columns(run: RecordedRun, is_kept: bool) -> list[Columns]:
@@ -114,6 +115,13 @@ def _as_numbers(values: Any, kind: type[np.generic]) -> Numbers:
     return numbers
 
 
+def _as_groups(values: Any) -> Numbers:
+    found = np.asarray(values)
+    if found.dtype.kind not in "if" or found.ndim != 1:
+        raise TypeError
+    return found
+
+
 class _Reading:
     def __init__(self, run: RecordedRun, records: Mapping[str, Record]):
         self.run, self.protocol, self.records = run, run.protocol, records
@@ -154,6 +162,7 @@ class _Reading:
                 points=points,
                 curves=curves,
                 recorded_setting=good[0]["setting"] if good else {},
+                groups=self._groups(good),
             )
 
     def _records_of(self, cell: CellFacts) -> list[Record]:
@@ -161,6 +170,17 @@ class _Reading:
             return self.run.trials_of(cell, self.records)
         own = cell.dataset, cell.algorithm, cell.options
         return [each for each in self.failed_tuning if tuple(map(each.get, ORIGIN)) == own]
+
+    def _groups(self, records: list[Record]) -> dict[str, Numbers]:
+        """Return what all records have by group, one row per record; records from before have nothing."""
+        own = [record.get("groups") or {} for record in records]
+        shared = [name for name in (own[0] if own else ()) if all(name in each for each in own)]
+        try:
+            return {name: np.array([_as_groups(each[name]) for each in own]) for name in shared}
+        except (TypeError, ValueError):
+            raise self.run.refuse(
+                records[0], "its groups are not numbers, as many as in other trials"
+            ) from None
 
     def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:
         series = self.protocol.series

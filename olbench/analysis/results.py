@@ -55,6 +55,9 @@ class Entry(CellFacts):
     curves: Mapping[str, Floats]
     #: The setting of its trials in the record, such as how their orders are drawn; empty without trials.
     recorded_setting: Mapping[str, Any] = field(default_factory=dict)
+    #: What rows contributed to trials by group: "mistakes", "false_alarms" and sums of influences by measure,
+    #: one row per trial and one column per group; without what some of the trials do not have.
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Entry {self.label} on {self.dataset}: {self.done} of {count(self.planned, 'trial')}>"
@@ -110,6 +113,7 @@ class Entry(CellFacts):
             self,
             columns={name: column[sound] for name, column in self.columns.items()},
             curves={name: curve[sound] for name, curve in self.curves.items()},
+            groups={name: each[sound] for name, each in self.groups.items()},
         )
 
     def values(self, quantity: Quantity) -> Floats:

@@ -133,7 +133,7 @@ def test_an_entry_beyond_the_rows_or_groups_is_refused():
 
 
 def test_a_learner_that_was_pickled_without_groups_counts_on():
-    X, y, groups, order = draw(6)
+    X, y, _, _ = draw(6)
     for id in ("pa1", "arow"):
         learner = start(make_algorithm(id), 6)
         for row in range(100):
