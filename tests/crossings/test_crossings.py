@@ -365,6 +365,12 @@ class Expected:
             curve |= {name: [each[name] for each in counts] for name in CONFUSION}
         compare({**record, **record["curve"]}, {**curve}, entry)
         compare(record, expected, entry)
+        if role == "report":
+            wrong = whole.truth != whole.predicted
+            alarms = None if self.classes else wrong & (np.array(whole.truth) < 0.5)
+            self.compare_groups(record, np.array(order), wrong, alarms)
+        else:
+            assert "groups" not in record
         keeps = role == "report" and self.experiment.get("keep")
         if self.classes:
             pairs = np.column_stack([whole.truth, whole.predicted]).astype(int)
@@ -375,6 +381,15 @@ class Expected:
         else:
             self.compare_arrays(record, **({"margins": whole.margins} if keeps else {}))
         return {**expected, **self.measured(whole, {*names, self.ranked, "mistake_rate"})}
+
+    def compare_groups(self, record, rows, wrong, alarms):
+        groups = oracle.seeds.groups(self.seed, "rows", self.n)
+        counts = {"mistakes": wrong} | ({} if alarms is None else {"false_alarms": alarms})
+        for name, chosen in counts.items():
+            expected = np.zeros(max(1, min(100, self.n // 2)), int)
+            for group in groups[rows[np.asarray(chosen, bool)]]:
+                expected[group] += 1
+            assert record["groups"][name] == expected.tolist(), name
 
     def stream(self, entry):
         names = self.experiment.get("measures", [])
@@ -476,6 +491,7 @@ class Expected:
             }  # fmt: skip
             compare(record, expected)
             self.compare_arrays(record, **({"wrong": wrong} if number < folds else {}))
+            self.compare_groups(record, split[1], wrong, np.array(wrong) & (self.y[split[1]] < 0))
             shares = [round(error / split[1].size, 6) for _, error, _ in curve]
             assert record["by_epoch"]["test_error"] == pytest.approx(shares, abs=1e-9)
             rates = {"test_error": errors / split[1].size, "training_error": training / split[0].size}
