@@ -26,7 +26,7 @@ from olbench.kernels import counters as at
 from olbench.kernels.counters import AHEAD_FROM, TILE, choose_depth, count_blocks, count_columns, spread_rows
 from olbench.learners.examples import Floats, Ints
 from olbench.learners.learners import choose_screening, quadratic_forms, write_diagonal
-from olbench.learners.schedules import count_predictions, predicted_groups, predicted_rows
+from olbench.learners.schedules import count_predictions, is_predicted
 from olbench.learners.state import Array, Arrays, ClassLearner, KernelLearner, Learner, find_family
 
 #: Rounds that each learner runs before the predictions of all of them are compared, a power of two.
@@ -79,14 +79,16 @@ class OneVsRest(ClassLearner):
 
     def _count(self, predicted: Ints, y: Floats, order: Ints) -> None:
         """Count predictions, and take over what the learners have counted."""
-        truth, groups = y[predicted_rows(order)].astype(np.int64), predicted_groups(order)
+        entries = order[is_predicted(order)]
+        truth = y[entries & at.ROW].astype(np.int64)
         if ring := self.margins.shape[0]:
             self.margins[(self.rounds + np.arange(predicted.size)) & (ring - 1), 0] = predicted
         self.counters[at.ROUNDS] += predicted.size
         wrong = predicted != truth
         self.counters[at.MISTAKES] += np.count_nonzero(wrong)
-        for columns in (truth, self.classes + predicted):
-            np.add.at(self.missed, (groups[wrong], columns[wrong]), 1)
+        groups = at.COUNTERS + 2 * self.classes * (entries[wrong] >> at.GROUP & at.GROUPS - 1)
+        np.add.at(self.counters, groups + truth[wrong], 1)
+        np.add.at(self.counters, groups + self.classes + predicted[wrong], 1)
         np.add.at(self.confusion, (truth, predicted), 1)
         self.counters[at.UNLEARNED] = self.learners[0].counters[at.UNLEARNED]
         for k in (at.UPDATES, at.EFFECTIVE, at.BREAKDOWNS):

@@ -366,9 +366,9 @@ class Expected:
         compare({**record, **record["curve"]}, {**curve}, entry)
         compare(record, expected, entry)
         if role == "report":
-            wrong = whole.truth != whole.predicted
-            alarms = None if self.classes else wrong & (np.array(whole.truth) < 0.5)
-            self.compare_groups(record, np.array(order), wrong, alarms)
+            truth = np.array(whole.truth) if self.classes else np.array(whole.truth) > 0
+            wrong = truth != whole.predicted
+            self.compare_groups(record, np.array(order), wrong, None if self.classes else wrong & ~truth)
         else:
             assert "groups" not in record
         keeps = role == "report" and self.experiment.get("keep")
