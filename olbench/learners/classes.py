@@ -26,7 +26,7 @@ from olbench.kernels import counters as at
 from olbench.kernels.counters import AHEAD_FROM, TILE, choose_depth, count_blocks, count_columns, spread_rows
 from olbench.learners.examples import Floats, Ints
 from olbench.learners.learners import choose_screening, quadratic_forms, write_diagonal
-from olbench.learners.schedules import count_predictions, is_predicted
+from olbench.learners.schedules import count_predictions, predicted_entries
 from olbench.learners.state import Array, Arrays, ClassLearner, KernelLearner, Learner, find_family
 
 #: Rounds that each learner runs before the predictions of all of them are compared, a power of two.
@@ -79,7 +79,7 @@ class OneVsRest(ClassLearner):
 
     def _count(self, predicted: Ints, y: Floats, order: Ints) -> None:
         """Count predictions, and take over what the learners have counted."""
-        entries = order[is_predicted(order)]
+        entries = predicted_entries(order)
         truth = y[entries & at.ROW].astype(np.int64)
         if ring := self.margins.shape[0]:
             self.margins[(self.rounds + np.arange(predicted.size)) & (ring - 1), 0] = predicted

@@ -16,16 +16,23 @@ def is_predicted(schedule: Ints) -> NDArray[np.bool_]:
 
 
 def count_predictions(schedule: Ints) -> int:
-    return int(np.count_nonzero(is_predicted(schedule)))
+    return predicted_entries(schedule).size
+
+
+def predicted_entries(schedule: Ints) -> Ints:
+    """Return the entries that predict; the schedule itself, without a copy, if nothing is late."""
+    if not schedule.size or schedule.max() < ONLY_PREDICT:
+        return schedule
+    return schedule[is_predicted(schedule)]
 
 
 def predicted_rows(schedule: Ints) -> Ints:
     """Return the rows of the predictions."""
-    return np.asarray(schedule[is_predicted(schedule)] & ROW)
+    return np.asarray(predicted_entries(schedule) & ROW)
 
 
 def predicted_groups(schedule: Ints) -> Groups:
-    return (schedule[is_predicted(schedule)] >> GROUP & GROUPS - 1).astype(np.uint8)
+    return (predicted_entries(schedule) >> GROUP & GROUPS - 1).astype(np.uint8)
 
 
 def with_groups(rows: Ints, groups: Groups) -> Ints:

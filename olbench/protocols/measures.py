@@ -144,15 +144,17 @@ FROM_MARGINS = ("auc", *LOSSES)
 
 
 def influence(name: str, labels: Floats, margins: Floats) -> Floats:
-    """Return how much each row moves a measure of margins: its mean over the rows is zero.
+    """Return how much each row moves a measure of margins, NaN if that is undefined; their mean is zero.
 
     A row with the weight (1 + e) / n in place of 1 / n adds e / n times that to the measure, in first order.
     """
     if name != "auc":
         losses = LOSSES[name](labels, margins)
-        return np.asarray(losses - losses.mean())
-    positive = labels > 0
-    moved = np.empty(margins.size)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.asarray(losses - losses.mean())
+    positive, moved = labels > 0, np.full(margins.size, math.nan)
+    if positive.all() or not positive.any():
+        return moved
     for own, other in ((positive, ~positive), (~positive, positive)):
         ranked = np.sort(margins[other])
         # The share of the other class below a row; ties count half (DeLong et al., 1988).
@@ -186,7 +188,7 @@ def class_influence(name: str, sizes: NDArray[np.int64], missed: NDArray[np.int6
         slopes[1:, appears] = -2 * hits[appears] / (both[appears] ** 2 * appears.sum())
     else:
         chance = truth @ predicted
-        free = n * n - chance
+        free = n * n - chance or math.nan
         # kappa = (n agreed - chance) / (n^2 - chance)
         by_chance = (n * agreed - n * n) / free**2
         slopes[0] = n / free

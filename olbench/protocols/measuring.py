@@ -220,28 +220,25 @@ def measure_groups(trial: Trial, result: PassResult, source: Source) -> dict[str
     number = seeds.count_groups(source.n)
     assert result.missed is not None
     missed, classes = result.missed[:number], result.learner.classes
-    found: dict[str, list[Any]] = {"mistakes": missed[:, : max(2, classes)].sum(axis=1).tolist()}
+    found = {"mistakes": missed[:, : max(2, classes)].sum(axis=1).tolist()}
+    sums: dict[str, NDArray[Any]] = {}
     if isinstance(result.learner, ClassLearner):
         if names := [each for each in OWN_OF_CLASSES if each in trial.wanted]:
             sizes = source.count_labels(*drawn_rows(trial.seed, source, trial.setting))
             sums = {name: measures.class_influence(name, sizes, missed) for name in names}
-            found |= {name: round_sums(each) for name, each in sums.items() if np.isfinite(each).all()}
-        return found
-    found["false_alarms"] = missed[:, 0].tolist()
-    if result.margins is None or result.labels is None or result.groups is None:
-        return found
-    for name in (each for each in measures.FROM_MARGINS if each in trial.wanted):
-        scores = scores_of(name, result)
-        if scores is not None and math.isfinite(measures.of_margins(name, result.labels, scores)):
-            moved = measures.influence(name, result.labels, scores)
-            found[name] = round_sums(np.bincount(result.groups, moved, number))
-    return found
+    else:
+        found["false_alarms"] = missed[:, 0].tolist()
+        labels, groups = result.labels, result.groups
+        for name in (each for each in measures.FROM_MARGINS if each in trial.wanted):
+            if labels is not None and groups is not None and (scores := scores_of(name, result)) is not None:
+                sums[name] = np.bincount(groups, measures.influence(name, labels, scores), number)
+    return found | {name: round_sums(each) for name, each in sums.items() if np.isfinite(each).all()}
 
 
 def round_sums(sums: NDArray[Any]) -> list[float]:
     """Round to 6 significant digits of the largest or, if these take too many bytes, to fewer, down to 3."""
     size = float(np.abs(sums).max(initial=0.0))
-    exponent = math.floor(math.log10(size)) if size else 0
+    exponent = math.floor(math.log10(size)) if size > 1e-200 else 0
     for digits in range(6, 2, -1):
         values = np.round(sums, digits - 1 - exponent).tolist()
         rounded = [int(value) if value.is_integer() else value for value in values]

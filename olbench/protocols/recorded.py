@@ -171,8 +171,9 @@ def find_contradiction(protocol: Protocol, record: Record) -> str:
             return f"its {each.name} are {record[each.name]}, but its {each.of} ends at {counts[-1]}"
     for name, parts in (record.get("groups") or {}).items():
         count = record.get("errors" if name == "mistakes" and "errors" in record else name)
-        if name in COUNTS and count is not None and sum(parts) != count:
-            return f"its {name} are {count}, but those of its groups are {sum(parts)}"
+        total = sum(parts) if all(map(is_number, parts)) else "no numbers"
+        if name in COUNTS and count is not None and total != count:
+            return f"its {name} are {count}, but those of its groups are {total}"
     return ""
 
 

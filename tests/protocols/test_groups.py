@@ -109,6 +109,15 @@ def test_a_class_that_does_not_occur_has_no_influence():
         assert found[0] < 0 < found[1]
 
 
+def test_what_is_undefined_has_no_influence():
+    f = np.array([1.0, -2.0, 3.0])
+    assert np.isnan(measures.influence("auc", np.ones(3), f)).all()
+    huge = measures.influence("squared_loss", np.ones(3), np.array([1e160, 1.0, -1.0]))
+    assert not np.isfinite(huge).all()
+    one = measures.class_influence("kappa", np.array([[3, 0], [3, 0]]), np.zeros((2, 4), int))
+    assert np.isnan(one).all()
+
+
 def run(config, folder, **more):
     X, y = load_breast_cancer(return_X_y=True)
     table = np.column_stack([2 * y - 1, (X - X.mean(axis=0)) / X.std(axis=0)])
