@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from olbench.analysis.contests import make_contest
 from olbench.analysis.difference import Difference
-from olbench.analysis.results import Entry, Results, are_equal, make_contest
+from olbench.analysis.results import Entry, Results, are_equal
 from olbench.analysis.stats import LEVEL
 from olbench.errors import UserError, short
 from olbench.records.quantities import Quantity

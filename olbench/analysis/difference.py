@@ -167,6 +167,8 @@ class TrialContest(Contest):
     rarer: int | None = None
     #: Of trials that share training rows: the size of a test set relative to its training set.
     overlap: float = 0.0
+    #: Whether trials are folds of divisions, of which few are enough.
+    in_folds: bool = False
     #: Whether every trial draws its data anew.
     is_fresh: bool = False
 
@@ -177,7 +179,7 @@ class TrialContest(Contest):
     @property
     def is_tested(self) -> bool:
         """Whether there are enough permutations to print others than the best in bold."""
-        return self.overlap > 0.0 or self.values.shape[1] >= FEWEST_ORDERS
+        return self.in_folds or self.values.shape[1] >= FEWEST_ORDERS
 
     def compare(self, place: int) -> list[Difference]:
         others = [other for other in range(len(self.labels)) if other != place]

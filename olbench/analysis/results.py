@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.spec import AlgorithmSpec
-from olbench.analysis.blocks import StreamContest, find_array
-from olbench.analysis.difference import Contest, Difference, Over, TrialContest
+from olbench.analysis.contests import make_contest
+from olbench.analysis.difference import Contest, Difference, Over
 from olbench.analysis.reading import read_columns
 from olbench.data.catalog import catalog
 from olbench.errors import UserError, count, escape_controls, find_names, list_some, suggest
@@ -477,11 +477,6 @@ def _as_counts(values: Floats) -> NDArray[Any]:
     return whole if np.array_equal(whole, values) else values
 
 
-def aligned(entries: Sequence[Entry], quantity: Quantity) -> list[Floats]:
-    size = max(entry.planned for entry in entries)
-    return [entry.align(entry.values(quantity), size) for entry in entries]
-
-
 def _find_costs(entry: Entry, data: DataFacts | None) -> Costs:
     recorded = entry.columns[q.STATE_BYTES.name]
     state, origin = None, ""
@@ -584,26 +579,6 @@ def drift_rows(entries: Iterable[Entry]) -> list[int]:
     """Return the rows at which the concept is known to drift, not the drifts that a detector found."""
     trials = (each for entry in entries for each in entry.columns.get("drifts", ()))
     return next((each["row"] for each in trials if isinstance(each, dict) and "depth" in each), [])
-
-
-def make_contest(
-    results: Results, entries: Sequence[Entry], quantity: Quantity, labels: Sequence[str] = ()
-) -> Contest:
-    """Return what entries on one data set are compared by, under their labels or under others."""
-    names = tuple(labels or (each.label for each in entries))
-    means = np.array([each.mean(quantity) for each in entries])
-    known = names, means, quantity.better, results.config.negligible
-    needed = find_array(quantity)
-    if len(entries) > 1 and needed and all(_is_single(each, needed) for each in entries):
-        return StreamContest(*known, quantity, tuple(results.array(each, 0, needed) for each in entries))
-    values = np.stack(list(aligned(entries, quantity)))
-    overlap = max(each.overlap for each in entries)
-    return TrialContest(*known, values, overlap=overlap, is_fresh=results.protocol.draws_data)
-
-
-def _is_single(entry: Entry, needed: str) -> bool:
-    stored = entry.columns["arrays"][0] if entry.planned == entry.done == 1 else None
-    return isinstance(stored, dict) and needed in stored
 
 
 def are_equal(ones: Mapping[Any, Entry], others: Mapping[Any, Entry]) -> bool:
