@@ -29,6 +29,7 @@ from olbench.errors import InputWarning, UserError, list_some, suggest
 from olbench.plugins import find_paper
 from olbench.protocols import cells_of
 from olbench.protocols.definition import Cell
+from olbench.protocols.online import choose_tuning
 from olbench.protocols.reading import parse_config, prefer_native, read_config
 from olbench.protocols.recorded import read_run
 from olbench.protocols.specs import Experiment
@@ -117,8 +118,9 @@ def compare(
     warning lists what is left out: rows without a label, ids, mixed columns. Of three or more labels, each is
     a class; if one of two is rare, balanced accuracy and AUC replace the mistake rate.
     `algorithms` has ids, mappings as in a config, and unfitted learners of scikit-learn (partial_fit) or
-    River (learn_one). Parameters that are not given are tuned on three orders that are not reported. A
-    notebook shows the results as a table and curves.
+    River (learn_one). Parameters that are not given are tuned on orders that are not reported: for each
+    permutation on one of its own or, if that is much work, for all on the same three. Grids go on beyond an
+    edge that is the best. A notebook shows the results as a table and curves.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
@@ -159,11 +161,12 @@ def compare(
         "algorithms": entries,
         "permutations": permutations,
         "covariance": look.covariance,
-        "tuning": {"search": "grid", "permutations": 3, "ties": "last"},
+        "tuning": {"search": "grid"},
         **({"measures": list(look.measures)} if look.measures else {}),
     }
     config = parse_config(from_plain(content, "compare"), Path())
-    cells = cells_of(replace(config, datasets=(source.spec,)), [source])
+    tuning = choose_tuning(config.algorithms, source.n, source.d, permutations)
+    cells = cells_of(replace(config, datasets=(source.spec,), tuning=tuning), [source])
     check_rules(cells)
     workers = jobs or default_jobs()
     refuse_excess(cells, workers)

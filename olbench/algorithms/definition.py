@@ -228,6 +228,17 @@ class Definition:
             return ()
         return ("kl",) if self.product else ("kl", "l2", "exact") if self.exact else ("kl", "l2")
 
+    @cached_property
+    def searched_options(self) -> dict[str, Parameter]:
+        """The options that a grid may have beside parameters."""
+        taken = NATIVE.union(parameter.name for parameter in self.parameters)
+        options = OPTIONS if self.order == "second" else {}
+        return {name: option for name, option in options.items() if name not in taken}
+
+    @cached_property
+    def searchable(self) -> dict[str, Parameter]:
+        return {**{parameter.name: parameter for parameter in self.parameters}, **self.searched_options}
+
     @property
     def grid(self) -> dict[str, tuple[float, ...]]:
         return self.grid_beside(())

@@ -91,10 +91,10 @@ def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
 
 def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, records: Sequence[Record]) -> Row:
     first = records[0]
-    about: Row = {"dataset": dataset, "algorithm": label, "params": dict(first["params"])}
+    about: Row = {"dataset": dataset, "algorithm": label, "params": _join(records, "params")}
     if spec.grid:
         about["grid"] = {name: list(values) for name, values in spec.grid.items()}
-    about |= {name: dict(first[name]) for name in ("options", "setting") if first.get(name)}
+    about |= {name: _join(records, name) for name in ("options", "setting") if first.get(name)}
     about |= {name: first[name] for name in ("fingerprint", "code", "n") if name in first}
     # A ratio is compared by its count.
     numbers = {
@@ -104,6 +104,15 @@ def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, reco
     }
     # A measure that is undefined in a trial cannot be compared.
     return about | {name: values for name, values in numbers.items() if not any(map(math.isnan, values))}
+
+
+def _join(records: Sequence[Record], field: str) -> dict[str, Any]:
+    """Return the values of a field by name: one, or a list where trials are tuned to different ones."""
+    joined: dict[str, Any] = {}
+    for name in dict.fromkeys(name for record in records for name in record[field]):
+        values = [record[field].get(name) for record in records]
+        joined[name] = values[0] if all(each == values[0] for each in values) else values
+    return joined
 
 
 RENEW = "--update writes one to a new file"

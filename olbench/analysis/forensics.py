@@ -133,11 +133,11 @@ class Candidate(OnlineCell):
 
     def screening_trial(self, params: Choice) -> Trial:
         """Return the pass that screens a setting: the same trial as in a tuning on all rows."""
-        return self.plan(params, "tune", 1, part=seeds.ALL)[0]
+        return self.plan(params, "tune", range(1), part=seeds.ALL)[0]
 
-    def report_trials(self, params: Choice) -> list[Trial]:
+    def report_trials(self, params: Choice, place: int = 0) -> list[Trial]:
         """Return the passes that judge a setting: over all rows, as in the paper, however it is tuned."""
-        return self.plan(params, "report", self.repeats, part=seeds.ALL)
+        return self.plan(params, "report", range(self.repeats), part=seeds.ALL)
 
     def trials(self, known: Known) -> Iterator[Trial]:
         yield from self._screening
@@ -179,7 +179,9 @@ class Candidate(OnlineCell):
 def find_candidates(config: Experiment, sources: list[Source], permutations: int) -> list[Candidate]:
     if not isinstance(config, OnlineExperiment):
         raise UserError(f"forensics needs protocol: online, and the config has {config.protocol}")
-    paper, lean = load_paper(config.paper), replace(config, permutations=permutations, curve=1)
+    # Papers search their grids, once for all permutations.
+    tuning = replace(config.tuning, extend=None, per=None)
+    paper, lean = load_paper(config.paper), replace(config, permutations=permutations, curve=1, tuning=tuning)
     protocol = make_protocol(lean)
     cells = []
     for source in sources:

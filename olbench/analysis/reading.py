@@ -127,18 +127,20 @@ class _Reading:
         self.run, self.protocol, self.records = run, run.protocol, records
         self.failed_tuning: list[Record] = []
         config, quantity = self.protocol.experiment, self.protocol.quantities[0]
+        self.is_repeated = config.tuning.is_repeated
         setting = config.setting("tune")
-        numbers = range(config.tuning_repeats)
-        values: dict[str, list[float]] = {}
+        values: dict[tuple[str, int], list[float]] = {}
         for record in records.values():
             if record["role"] != "tune" or record["protocol"] != self.protocol.id:
                 continue
             if record["status"] != "ok":
                 self.failed_tuning.append(record)
-            elif setting.items() <= record["setting"].items() and record["number"] in numbers:
+                continue
+            place = record["number"] // config.tuning_repeats
+            if setting.items() <= record["setting"].items() and (self.is_repeated or place == 0):
                 run.check(record)
-                values.setdefault(_candidate(record, setting), []).append(quantity.of(record))
-        #: The mean of each candidate over the tuning trials of this run, and of no other.
+                values.setdefault((_candidate(record, setting), place), []).append(quantity.of(record))
+        #: The mean of each candidate over the trials of each tuning of this run, and of no other.
         self.scores = {candidate: sum(each) / len(each) for candidate, each in values.items()}
 
     def columns(self) -> Iterator[Columns]:
@@ -158,12 +160,21 @@ class _Reading:
             yield Columns(
                 columns={name: _column(good, name, absent.get(name, 0)) for name in own},
                 failures=tuple(" ".join(str(r["error"]).split()) for r in records if r["status"] != "ok"),
-                tuned=self.scores.get(_candidate(good[0], report)) if good and cell.tuning_passes else None,
+                tuned=self._score(cell, good, report),
                 points=points,
                 curves=curves,
                 recorded_setting=good[0]["setting"] if good else {},
                 groups=self._groups(good),
             )
+
+    def _score(self, cell: CellFacts, good: list[Record], report: Mapping[str, Any]) -> float | None:
+        """Return the mean of the chosen candidates over the trials that chose them."""
+        if not cell.tuning_passes:
+            return None
+        tuned_apart = good if self.is_repeated else good[:1]
+        chosen = [(_candidate(each, report), self.is_repeated * int(each["number"])) for each in tuned_apart]
+        scores = [self.scores[place] for place in chosen if place in self.scores]
+        return sum(scores) / len(scores) if scores else None
 
     def _records_of(self, cell: CellFacts) -> list[Record]:
         if cell.params is not None:

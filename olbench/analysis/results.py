@@ -78,6 +78,13 @@ class Entry(CellFacts):
         return 1 / (folds - 1) if folds > 1 else 0.0
 
     @property
+    def params_of_trials(self) -> list[dict[str, Any]]:
+        """The parameters of each trial, and the options that are tuned for each."""
+        numbers = self.columns["number"].tolist()
+        apart = [self.choices[number] or {} for number in numbers] if self.choices else [{}] * self.done
+        return [{**(self.params or {}), **each} for each in apart]
+
+    @property
     def timing(self) -> str:
         return "exclusive" if self.exclusive else "shared"
 
@@ -379,7 +386,7 @@ class Results:
         frames = (
             {
                 **{name: getattr(entry, name) for name in IDENTITY},
-                "params": [dict(entry.params or {})] * entry.done,
+                "params": entry.params_of_trials,
                 "setting": [dict(entry.setting)] * entry.done,
                 **{name: entry.columns[name] for name in ("choice", "number")},
                 **{

@@ -13,8 +13,11 @@ from olbench.errors import UserError, escape_controls
 from olbench.files import write_text
 
 if TYPE_CHECKING:
+    from olbench.algorithms.definition import Definition
+    from olbench.algorithms.spec import AlgorithmSpec
     from olbench.data.look import FileSummary
 
+PERMUTATIONS = 20
 #: The config that is written without a data file.
 EXAMPLE = Path(__file__).with_name("experiment.yaml")
 DATA_TEMPLATE = """\
@@ -35,15 +38,20 @@ ONLINE = (
     """\
 protocol: online          # one pass per permutation; a mistake is counted before learning
 {later}seed: 2012                # permutation p of a data set depends on this seed, its name and p
-permutations: 20""",
-    "tuning: {search: grid, permutations: 3, ties: last}   # on three orders that are not reported",
+permutations: {permutations}""",
+    "tuning: {{search: grid, {orders}, ties: last, extend: true}}   # {why}, and beyond the grid",
 )
+#: By whether each permutation is tuned separately.
+ORDERS = {
+    True: ("per: permutation, permutations: 1", "each permutation on an order of its own"),
+    False: ("permutations: 3", "on three orders that are not reported"),
+}
 STREAM = (
     """\
 protocol: stream          # the rows once, in the order of the file; each is predicted before it is learnt
 delay: 0                  # rows that are predicted before a label is learnt; not together with arrival
 window: 1000              # how many rows a windowed curve covers""",
-    "tuning: {search: grid, prefix: 0.1, ties: last}   # on the first tenth of the rows, which is not scored",
+    "tuning: {{search: grid, prefix: 0.1, ties: last, extend: true}}   # on the first tenth, not scored",
 )
 LATER = """\
 # protocol: stream      # for a file sorted by {}: leave out permutations, name the column (time:),
@@ -122,15 +130,21 @@ def command(
 def make_config(
     file: Path, config: Path, label: str = "", positive: tuple[str, ...] = (), delimiter: str = ""
 ) -> "tuple[str, FileSummary]":
+    from olbench.algorithms import get_definition
     from olbench.data.labels import read_label
     from olbench.data.look import look_at
     from olbench.data.spec import Reading
+    from olbench.protocols.online import choose_tuning
 
     look = look_at(file, Reading(label=label, delimiter=delimiter), tuple(map(read_label, positive)))
     keys = "\n".join(f"    {line}" for line in _keys(look))
     names = escape_controls(file.name), escape_controls(str(config))
     protocol, tuning = STREAM if look.is_sorted else ONLINE
     later = LATER.format(escape_controls(look.time)) if look.time else ""
+    rows = sum(size for _, size in look.labels)
+    specs = [_spec_of(get_definition(id), look.covariance) for id in FIRST_ALGORITHMS]
+    orders, why = ORDERS[choose_tuning(specs, rows, look.features, PERMUTATIONS).is_repeated]
+    tuning = tuning.format(orders=orders, why=why)
     algorithms, measures = ", ".join(FIRST_ALGORITHMS), ""
     if look.positive is None:
         algorithms = ", ".join(f"{{id: {id}, multiclass: native}}" for id in FIRST_ALGORITHMS)
@@ -140,9 +154,16 @@ def make_config(
     text = DATA_TEMPLATE.format(
         file=names[0], config=names[1], look="\n".join(f"# {line}" for line in look.lines()),
         path=_show(str(file)), keys=keys, covariance=look.covariance, algorithms=algorithms,
-        protocol=protocol.format(later=later) + measures, tuning=tuning,
+        protocol=protocol.format(later=later, permutations=PERMUTATIONS) + measures, tuning=tuning,
     )  # fmt: skip
     return text, look
+
+
+def _spec_of(definition: "Definition", covariance: str) -> "AlgorithmSpec":
+    from olbench.algorithms.spec import AlgorithmSpec
+
+    options = {"covariance": covariance} if definition.order == "second" else {}
+    return AlgorithmSpec(definition.id, grid=definition.grid, options=options)
 
 
 def _keys(look: "FileSummary") -> list[str]:

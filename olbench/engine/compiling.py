@@ -72,7 +72,9 @@ def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kep
 
 def find_missing(cells: Sequence[Cell]) -> set[Place]:
     needed = {
-        (cell.spec.id, tuple(cell.spec.options.items()), min(cell.source.d, BLOCKED_FROM)) for cell in cells
+        (cell.spec.id, tuple(options.items()), min(cell.source.d, BLOCKED_FROM))
+        for cell in cells
+        for options in cell.all_options
     }
     return {place for id, options, d in needed if (place := _find_kernel(id, dict(options), d))}
 

@@ -159,8 +159,7 @@ class Progress:
         if self.words:
             words = f"{self.words}, {self.share}" if self.share else self.words
             return f"{words} ({duration(time.monotonic() - self.since)})"
-        left = {kind: number - self.done[kind] for kind, number in list(self.planned.items())}
-        left = {kind: number for kind, number in left.items() if number > 0}
+        left = self._find_left()
         if not left:
             return "almost done"
         (known, guessed), now = self.pace.estimate(left), time.monotonic()
@@ -169,6 +168,21 @@ class Progress:
         if not self.pace.seen or (is_bound and not seconds):
             return f"running ({duration(now - self.begin)})"
         return f"{'at least' if is_bound else 'about'} {duration(seconds)} left"
+
+    def _find_left(self) -> dict[Kind, int]:
+        """Return how many trials are left; those with other tuned options than planned count as well."""
+        done, left, extra = self.done.copy(), {}, Counter[tuple[str, str, str]]()
+        for (dataset, algorithm, options, role), number in done.items():
+            planned = self.planned.get((dataset, algorithm, options, role), 0)
+            extra[dataset, algorithm, role] += max(0, number - planned)
+        for kind, number in list(self.planned.items()):
+            family = kind[0], kind[1], kind[3]
+            rest = max(0, number - done[kind])
+            taken = min(rest, extra[family])
+            extra[family] -= taken
+            if rest > taken:
+                left[kind] = rest - taken
+        return left
 
     def best(self, dataset: str) -> str:
         means = [(sum(values) / len(values), id) for (id, _), values in list(self.values[dataset].items())]

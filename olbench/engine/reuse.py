@@ -108,7 +108,9 @@ def _explain_cell(
         found = nearby.get(tuple(getattr(trial, name) for name in SAME), ())
         if key not in reused and found:
             reasons[explain_trial(cell, trial, found)] += 1
-    would_run = max(0, cell.tuning_passes + cell.repeats - len(reused))
+    is_tuned = len(cell.reported(usable)) == cell.repeats
+    planned = len(trials) if is_tuned else cell.count_passes(usable) + cell.repeats
+    would_run = max(0, planned - len(reused))
     if reasons and (later := would_run - len(trials.keys() - reused)) > 0:
         reasons["the tuning comes first"] += later
     return CellReuse(cell, reused, would_run, reasons)

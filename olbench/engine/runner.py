@@ -20,6 +20,7 @@ from olbench.errors import UserError, count, plural
 from olbench.protocols.definition import Cell, Known, numbers_of
 from olbench.protocols.recorded import RecordedRun
 from olbench.protocols.specs import Experiment
+from olbench.protocols.tuning import most_frequent, unite
 from olbench.records import provenance, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.compare import compare_records
@@ -238,9 +239,10 @@ class Run:
 
     def _start_progress(self) -> None:
         costs = {
-            cell.kind(role): guess_cost(cell.source, cell.rounds, cell.spec.id, cell.spec.options)
+            cell.kind(role, options): guess_cost(cell.source, cell.rounds, cell.spec.id, options)
             for cell in self.cells
             for role in ("tune", "report")
+            for options in cell.all_options
         }
         needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
         reused = [self.known[key] for key in needed & self.known.keys()]
@@ -302,7 +304,9 @@ def describe_data(cell: Cell) -> DataFacts:
 
 
 def describe_cell(cell: Cell, known: Known) -> CellFacts:
-    chosen = cell.step(known).chosen
+    steps = [cell.step(known, place) for place in range(cell.tunings)]
+    chosen = most_frequent(step.chosen for step in steps)
+    grids = [step.grid for step in steps] if cell.config.tuning.extends else []
     return CellFacts(
         dataset=cell.source.name,
         algorithm=cell.spec.id,
@@ -310,10 +314,16 @@ def describe_cell(cell: Cell, known: Known) -> CellFacts:
         label=cell.label,
         params=None if chosen is None else cell.params_of(chosen),
         setting={} if chosen is None else cell.setting_of(chosen),
-        options=dict(cell.spec.options),
-        tuning_passes=cell.tuning_passes,
+        options=dict(cell.spec.options if chosen is None else cell.options_of(chosen)),
+        tuning_passes=cell.count_passes(known),
         planned=cell.repeats,
         keys=tuple(trial.key for trial in cell.reported(known)),
+        grid={name: values for name in cell.grid if len(values := unite(name, grids)) > len(cell.grid[name])},
+        choices=tuple(
+            step.chosen and {name: step.chosen[name] for name in cell.grid}
+            for step in steps
+            if len(steps) > 1
+        ),
     )
 
 

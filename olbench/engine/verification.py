@@ -38,6 +38,8 @@ from olbench.records.shipped import find_plugin, find_run
 from olbench.records.trial import Record, Trial, code_of
 
 TRIALS, SHARE = 20, 0.05
+#: What a cell of run.json states and its config and trials give.
+STATED = ("algorithm", "params", "setting", "options", "tuning_passes", "planned", "grid", "choices")
 NO_DATA, OTHER_DATA = "data not available", "other data of the same name"
 NO_PLUGIN, NO_ALGORITHM = "plugin not trusted", "unknown algorithm"
 OTHER_CODE, FAILED = "another version of the algorithm", "it fails here"
@@ -314,7 +316,7 @@ class Verifier:
         if facts.params is None:
             yield f"{name}: {run_file.NAME} states parameters, but trials of its tuning are missing"
             return
-        for each in ("algorithm", "params", "setting", "options", "tuning_passes", "planned"):
+        for each in STATED:
             own, other = (json.dumps(getattr(one, each), sort_keys=True) for one in (stated, facts))
             if own != other:
                 yield f"{name}: {run_file.NAME} states {each} {own}, its config and trials {other}"

@@ -125,7 +125,7 @@ class CrossvalCell(Cell):
             return 0
         return {"paper": 1, "oracle": self.folds}.get(self.way, 0)
 
-    def step(self, known: Known) -> tuning.Step:
+    def step(self, known: Known, place: int = 0) -> tuning.Step:
         trials = self.tuning_trials(self.start)
         if not trials:
             epochs = {"epochs": self.most_epochs} if self.way != "nested" else {}

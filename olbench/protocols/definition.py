@@ -243,9 +243,10 @@ class Cell:
         apart = [text for text in _describe(spec) if shared[text] < alike]
         return f"{spec.id} ({', '.join(apart) or 'defaults'}){self.suffix}"
 
-    def kind(self, role: str) -> Kind:
-        """What decides how long its trials take."""
-        return self.source.name, self.spec.id, str(dict(self.spec.options)), role
+    def kind(self, role: str, options: Mapping[str, Any] | None = None) -> Kind:
+        """What decides how long its trials take; by default with the first of options that are tuned."""
+        chosen = self.all_options[0] if options is None else options
+        return self.source.name, self.spec.id, str(dict(chosen)), role
 
     @property
     def repeats(self) -> int:
@@ -255,7 +256,24 @@ class Cell:
     @property
     def tuning_passes(self) -> int:
         """The number of trials of its tuning."""
-        candidates = tuning.count_candidates(self.config.tuning.search, self.grid, self.start)
+        return int(self.config.tuning_repeats) * self._candidates * self.tunings
+
+    @cached_property
+    def _candidates(self) -> int:
+        return tuning.count_candidates(self.config.tuning.search, self.grid, self.start)
+
+    @property
+    def tunings(self) -> int:
+        """How many tunings it has: one, or one for each reported trial."""
+        return self.repeats if self.config.tuning.is_repeated and self._candidates else 1
+
+    def count_passes(self, known: Known) -> int:
+        """Return the number of trials of its tuning, with those beyond the grid that are known by now."""
+        rule = self.config.tuning
+        if not rule.extends:
+            return self.tuning_passes
+        grids = (self.step(known, place).grid for place in range(self.tunings))
+        candidates = sum(tuning.count_candidates(rule.search, grid, self.start) for grid in grids)
         return int(self.config.tuning_repeats) * candidates
 
     @cached_property
@@ -267,6 +285,17 @@ class Cell:
     def tuned_settings(self) -> Grid:
         """The settings that are tuned like parameters, such as the number of epochs."""
         return {}
+
+    @cached_property
+    def tuned_options(self) -> Grid:
+        """The options that are tuned like parameters, such as the covariance."""
+        options = self.definition.searched_options
+        return {name: values for name, values in self.spec.grid.items() if name in options}
+
+    @property
+    def all_options(self) -> list[Mapping[str, Any]]:
+        """The options of its trials, one mapping for each combination of tuned ones."""
+        return [self.options_of(choice) for choice in tuning.products(self.tuned_options)]
 
     def wanted(self, role: str) -> tuple[str, ...]:
         """Return the numbers that the experiment adds to the record of a trial.
@@ -283,16 +312,24 @@ class Cell:
         """Return, by group and label, the rows that reported trials predict; None if these have no groups."""
         return None
 
-    def step(self, known: Known) -> tuning.Step:
-        """Return the state of the tuning: the candidates to try, and the winner."""
-        rule = self.config.tuning
-        return tuning.search(rule.search, self.grid, self.start, lambda c: self.score(c, known), rule.ties)
+    def step(self, known: Known, place: int = 0) -> tuning.Step:
+        """Return the state of a tuning: the candidates to try, and the winner."""
+        rule, parameters = self.config.tuning, self.definition.searchable
+        # Only whole degrees are valid, so that a ratio or a step leads nowhere.
+        extended = {name: parameters[name] for name in parameters if name != "degree"} if rule.extends else {}
+
+        def score(choice: Choice) -> float | None:
+            return self.score(choice, known, place)
+
+        return tuning.search(rule.search, self.grid, self.start, score, rule.ties, extended)
 
     @property
     def learner_bytes(self) -> int:
         """Roughly the bytes that the learner of a trial takes."""
-        algorithm = make_algorithm(self.spec.id, **self.params_of(self.start), **self.spec.options)
-        return count_memory_bytes(algorithm, self.source.d, self.source.classes or 1)
+        made = (
+            make_algorithm(self.spec.id, **self.params_of(self.start), **each) for each in self.all_options
+        )
+        return max(count_memory_bytes(each, self.source.d, self.source.classes or 1) for each in made)
 
     @cached_property
     def memory(self) -> int:
@@ -318,7 +355,10 @@ class Cell:
 
     @cached_property
     def defaults(self) -> Mapping[str, Value]:
-        return self.definition.resolve(self.spec.params, self.spec.grid)
+        options = self.tuned_options
+        searched = [name for name in self.spec.grid if name not in options]
+        first = {name: values[0] for name, values in options.items()}
+        return {**self.definition.resolve(self.spec.params, searched), **first}
 
     @cached_property
     def start(self) -> Choice:
@@ -333,14 +373,14 @@ class Cell:
 
     def planned(self, known: Known) -> int:
         """Return how many trials it needs; a view shares its reported trials with another cell."""
-        return self.tuning_passes + (0 if self.is_view else self.repeats)
+        return self.count_passes(known) + (0 if self.is_view else self.repeats)
 
-    def score(self, choice: Choice, known: Known) -> float | None:
+    def score(self, choice: Choice, known: Known, place: int = 0) -> float | None:
         """Return the score of a candidate, lower is better: None while unknown, infinite if it failed.
 
         The trials of a ratio are pooled, so that candidates with the same counts have the same score.
         """
-        records = [known.get(trial.key) for trial in self.tuning_trials(choice)]
+        records = [known.get(trial.key) for trial in self.tuning_trials(choice, place)]
         found = [record for record in records if record is not None]
         if len(found) < len(records):
             return None
@@ -353,36 +393,46 @@ class Cell:
 
     def trials(self, known: Known) -> Iterator[Trial]:
         """Yield every trial that the known records determine: of the tuning, then of the report."""
-        step = self.step(known)
-        for candidate in step.asked:
-            yield from self.tuning_trials(candidate)
-        if step.chosen is not None:
-            yield from self.report_trials(step.chosen)
+        for place in range(self.tunings):
+            step = self.step(known, place)
+            for candidate in step.asked:
+                yield from self.tuning_trials(candidate, place)
+            if step.chosen is not None:
+                yield from self.report_trials(step.chosen, place)
 
     def reported(self, known: Known) -> list[Trial]:
-        """Return the reported trials; empty until the tuning is finished."""
-        chosen = self.step(known).chosen
-        return [] if chosen is None else self.report_trials(chosen)
+        """Return the reported trials whose tuning is finished."""
+        chosen = [self.step(known, place).chosen for place in range(self.tunings)]
+        found = (self.report_trials(each, place) for place, each in enumerate(chosen) if each is not None)
+        return [trial for trials in found for trial in trials]
 
-    def report_trials(self, chosen: Choice) -> list[Trial]:
-        """Return the trials whose results are reported."""
-        return self.plan(chosen, "report", self.repeats)
+    def report_trials(self, chosen: Choice, place: int = 0) -> list[Trial]:
+        """Return the trials whose results are reported: all, or the one that this tuning is for."""
+        return self.plan(chosen, "report", range(self.repeats)[place:][: self.repeats // self.tunings])
 
-    def tuning_trials(self, candidate: Choice) -> list[Trial]:
+    def tuning_trials(self, candidate: Choice, place: int = 0) -> list[Trial]:
         """Return the trials that score a candidate, or all candidates if `tunes_inside`."""
         count = self.tuning_passes if self.tunes_inside else self.config.tuning_repeats
-        return self.plan(candidate, "tune", count)
+        return self.plan(candidate, "tune", range(place * count, (place + 1) * count))
 
-    def plan(self, choice: Choice, role: str, count: int, **setting: Any) -> list[Trial]:
-        """Return the first `count` trials of a choice, cached because their keys are hashes."""
-        place = (role, count, *choice.items(), *setting.items())
+    def plan(self, choice: Choice, role: str, numbers: range, **setting: Any) -> list[Trial]:
+        """Return the trials of a choice with these numbers, cached because their keys are hashes."""
+        place = (role, numbers, *choice.items(), *setting.items())
         if place not in self._plan:
-            self._plan[place] = [self.trial(choice, role, number, **setting) for number in range(count)]
+            self._plan[place] = [self.trial(choice, role, number, **setting) for number in numbers]
         return self._plan[place]
 
     def params_of(self, choice: Choice) -> dict[str, Value]:
-        """Return the parameters of a choice, without the tuned settings."""
-        return {name: value for name, value in choice.items() if name not in self.tuned_settings}
+        """Return the parameters of a choice, without the tuned settings and options."""
+        others = {*self.tuned_settings, *self.tuned_options}
+        return {name: value for name, value in choice.items() if name not in others}
+
+    def options_of(self, choice: Choice) -> Mapping[str, Any]:
+        """Return the options of the entry, with the tuned ones of a choice."""
+        tuned = {name: choice[name] for name in self.tuned_options if name in choice}
+        return (
+            make_algorithm(self.spec.id, **self.spec.options, **tuned).options if tuned else self.spec.options
+        )
 
     def view(self, record: Record) -> Record:
         """Return the record as its row of the report shows it."""
@@ -405,7 +455,7 @@ class Cell:
             fingerprint=self.source.fingerprint,
             algorithm=self.spec.id,
             params=make_plain(self.params_of(choice), "params"),
-            options=make_plain(self.spec.options, "options"),
+            options=make_plain(self.options_of(choice), "options"),
             seed=self.config.seed,
             role=role,
             number=number,

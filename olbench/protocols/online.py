@@ -1,11 +1,13 @@
 """The protocol `online`: tune on separate orders, then make one pass for each permutation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
 from olbench.algorithms.definition import Definition
+from olbench.algorithms.spec import AlgorithmSpec
 from olbench.data.source import Source
 from olbench.data.spec import ALL_ROWS
 from olbench.errors import UserError
@@ -23,7 +25,7 @@ from olbench.protocols.measuring import (
     find_keep,
     measure_pass,
 )
-from olbench.protocols.specs import SEARCH, Experiment, Tuning
+from olbench.protocols.specs import SEARCH, Experiment, ExtendedTuning
 from olbench.records import quantities as q
 from olbench.records import seeds
 from olbench.records.trial import Outcome, Trial
@@ -35,15 +37,39 @@ ORDERS = (
 )
 
 
+#: The most work, as passes x rows x features (squared for a full covariance), of tuning every permutation.
+MOST_WORK = 2e10
+#: The keys of a tuning that decide parameters, but no reported order.
+TUNING_KEYS = ("permutations", "extend", "per")
+
+
 def refuse_batch(protocol: Protocol, definition: Definition) -> None:
     if not definition.online:
         raise UserError(f"{definition.id} learns from all examples at once; it runs under protocol: crossval")
 
 
 @dataclass(frozen=True)
-class OnlineTuning(Tuning):
+class OnlineTuning(ExtendedTuning):
     search: Annotated[str, choice("grid", "coordinate", "holdout", "none"), SEARCH] = "none"
     permutations: Annotated[int, whole(1), "random orders that score a candidate"] = 1
+    per: Annotated[str | None, choice("permutation"), "tune each permutation on orders of its own"] = None
+
+    @property
+    def is_repeated(self) -> bool:
+        return self.per is not None
+
+
+def choose_tuning(
+    algorithms: Iterable[AlgorithmSpec], rows: int, features: int, permutations: int
+) -> OnlineTuning:
+    """Return a tuning of each permutation where that is little work on any machine, else one for all."""
+    work = 0.0
+    for spec in algorithms:
+        is_matrix = spec.options.get("covariance", "diag") != "diag"
+        passes = permutations * math.prod(map(len, spec.grid.values())) if spec.grid else 0
+        work += float(passes) * rows * features ** (2 if is_matrix else 1)
+    per, orders = ("permutation", 1) if work <= MOST_WORK else (None, 3)
+    return OnlineTuning(search="grid", extend=True, permutations=orders, per=per)
 
 
 @dataclass(frozen=True)
@@ -57,7 +83,7 @@ class OnlineExperiment(Experiment):
 
     multiclass = True
     fitted_on = ALL_ROWS
-    order_free = ("permutations", "curve", "measures", "keep", "tuning.permutations")
+    order_free = ("permutations", "curve", "measures", "keep", *(f"tuning.{key}" for key in TUNING_KEYS))
 
     @property
     def tuning_repeats(self) -> int:

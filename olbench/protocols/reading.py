@@ -238,11 +238,13 @@ def _algorithm(node: structs.Node, protocol: Protocol, tuning: Tuning, covarianc
             f"{definition.id} needs several classes; the protocol {protocol.id} supports only two"
         )
     params = {name: check_value(definition, name, item) for name, item in given.get("params", {}).items()}
+    options = structs.select(OPTION_KEYS, given)
+    grid = read_grid(given.get("grid"), definition, {**options, **params}, tuning.search != "none")
     return AlgorithmSpec(
         # An entry may give the title of the algorithm; records have its id.
         **{**structs.select(structs.keys_of(AlgorithmSpec, "params", "grid"), given), "id": definition.id},
         params=params,
-        grid=read_grid(given.get("grid"), definition, params, tuning.search != "none"),
-        options=read_options(structs.select(OPTION_KEYS, given), places, definition, covariance),
+        grid=grid,
+        options=read_options(options, places, definition, covariance, grid),
         settings=structs.select(protocol.experiment.entry_keys, given),
     )

@@ -101,7 +101,8 @@ class RecordedRun:
                     reason = f"the {name} of its trial {record['key']} is {shorten(repr(record[name]))}"
                     raise self._refuse_cell(cell, f"{reason} and not {shorten(repr(value))}")
             for name in SHARED:
-                if record[name] != records[0][name]:
+                is_tuned = name == "options" and cell.choices
+                if record[name] != records[0][name] and not is_tuned:
                     pair = f"its trials {records[0]['key']} and {record['key']}"
                     raise self._refuse_cell(cell, f"{pair} differ in their {name}")
             first = numbers.setdefault(record["number"], record)

@@ -91,7 +91,7 @@ def _entry(protocol: Protocol) -> Schema:
     content = _mapping([*ENTRY_KEYS, *protocol.experiment.entry_keys], "id")
     ids = {"examples": [definition.id for definition in allowed]}
     content["properties"]["id"] |= ids
-    content["allOf"] = [_parameters(definition) for definition in allowed if definition.parameters]
+    content["allOf"] = [_parameters(definition) for definition in allowed if definition.searchable]
     return {"anyOf": [{"type": "string", **ids}, content]}
 
 
@@ -104,7 +104,8 @@ def _is_allowed(definition: Definition, protocol: Protocol) -> bool:
 
 def _parameters(definition: Definition) -> Schema:
     own = {parameter.name: _parameter(parameter) for parameter in definition.parameters}
-    grids = {name: {"type": "array", "items": item} for name, item in own.items()}
+    searched = {name: _parameter(each) for name, each in definition.searchable.items()}
+    grids = {name: {"type": "array", "items": item} for name, item in searched.items()}
     return {
         "if": {"properties": {"id": {"const": definition.id}}, "required": ["id"]},
         "then": {

@@ -13,7 +13,7 @@ from olbench.data.catalog import catalog
 from olbench.data.source import Source
 from olbench.data.spec import DatasetSpec
 from olbench.errors import UserError, suggest
-from olbench.structs import Flat, Key, Node, choice, from_struct, keys_of, not_negative
+from olbench.structs import Flat, Key, Node, choice, flag, from_struct, keys_of, not_negative
 
 TIES = ("last", "first", "middle")
 #: The description of the key `search` in every tuning.
@@ -41,6 +41,16 @@ class Tuning:
         """The ways in which entries are tuned. Only entries tuned in the first way are compared."""
         return (self.search,)
 
+    @property
+    def extends(self) -> bool:
+        """Whether grids go on beyond an end that is better than all other values."""
+        return False
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether every reported trial is tuned separately."""
+        return False
+
     def read_label(self, label: str) -> tuple[str, str]:
         """Split the label of an entry into its name and the way in which it is tuned."""
         first, *others = self.ways
@@ -51,6 +61,15 @@ class Tuning:
 
     def plain(self) -> dict[str, Any]:
         return {"search": self.search, "ties": self.ties, **_written(self)}
+
+
+@dataclass(frozen=True)
+class ExtendedTuning(Tuning):
+    extend: Annotated[bool | None, flag, "go on beyond the grid while a value on its edge is the best"] = None
+
+    @property
+    def extends(self) -> bool:
+        return bool(self.extend)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from olbench.learners.start import start
 from olbench.protocols import measures, measuring
 from olbench.protocols.definition import Series, Stopped, choice, protocol, whole
 from olbench.protocols.online import refuse_batch
-from olbench.protocols.specs import ByDataset, Experiment, Tuning, by_dataset, value_for
+from olbench.protocols.specs import ByDataset, Experiment, ExtendedTuning, by_dataset, value_for
 from olbench.records import quantities as q
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Outcome, Trial
@@ -86,7 +86,7 @@ read_share = checked(
 
 
 @dataclass(frozen=True)
-class StreamTuning(Tuning):
+class StreamTuning(ExtendedTuning):
     prefix: Annotated[float, read_share, "share of the rows, from the first, used to tune and not scored"] = (
         0.1
     )
@@ -105,7 +105,7 @@ class StreamExperiment(Experiment):
     keep: measuring.Keep = None
 
     fitted_on = PAST_ROWS
-    order_free = ("window", "curve", "measures", "keep", "drifts")
+    order_free = ("window", "curve", "measures", "keep", "drifts", "tuning.extend")
 
     def setting(self, role: str) -> dict[str, Any]:
         if role == "tune":

@@ -63,6 +63,14 @@ class CellFacts:
     tuning_passes: int
     planned: int
     keys: tuple[str, ...]
+    #: The values that were tried of parameters whose grid went on beyond an edge.
+    grid: Annotated[Mapping[str, tuple[Any, ...]], structs.mapping(structs.many(structs.anything))] = field(
+        default_factory=dict, kw_only=True
+    )
+    #: What every trial is tuned to, in their order, if each has a tuning of its own; None before its end.
+    choices: Annotated[tuple[Mapping[str, Any] | None, ...], structs.many(structs.anything, 0)] = field(
+        default=(), kw_only=True
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,7 +103,7 @@ class RunFile:
             "format": FORMAT,
             "config": self.config,
             "data": {name: structs.from_struct(facts) for name, facts in self.data.items()},
-            "cells": [{**vars(cell), "keys": list(cell.keys)} for cell in self.cells],
+            "cells": [_plain_cell(cell) for cell in self.cells],
             "seeds": {"seed": self.config.get("seed", 0), "streams": list(STREAMS)},
             **own,
         }
@@ -112,6 +120,11 @@ class RunFile:
             for place, (cell, stored) in enumerate(zip(run.cells, content["cells"], strict=True))
         )
         return replace(run, cells=tuple(cells))
+
+
+def _plain_cell(cell: CellFacts) -> dict[str, Any]:
+    content = {name: value for name, value in vars(cell).items() if value or name not in ("grid", "choices")}
+    return {**content, "keys": list(cell.keys)}
 
 
 def _read_keys(keys: Any, place: str) -> Any:

@@ -19,14 +19,8 @@ from olbench.report.table import Part, Table
 from olbench.report.tables import REGISTRY, Figures, all_items, find_tables
 from olbench.report.tables.curves import curve_data
 from olbench.report.tables.facts import config_yaml
-from olbench.report.tables.results import flag_notes, is_time, results
-from olbench.report.tables.summary import (
-    headline_lines,
-    list_gaps,
-    list_notices,
-    list_winners,
-    winner_sentence,
-)
+from olbench.report.tables.results import describe_choices, describe_edges, flag_notes, is_time, results
+from olbench.report.tables.summary import describe_best, headline_lines, list_gaps, list_notices, list_winners
 from olbench.report.words import describe_bold, describe_guesses, is_fixed
 
 NAMED, RANKED = 2, 8
@@ -74,7 +68,9 @@ def report_document(report: Report) -> Document:
         lead=report.size,
         made=report.made,
         paper=report.paper,
-        opening=lambda: list(filter(None, (winner_sentence(report), *report.verdict_lines))),
+        opening=lambda: list(
+            filter(None, (*describe_best(report), describe_edges(report), *report.verdict_lines))
+        ),
         notices=lambda: list_notices(report),
         downloads=lambda: {
             f"{run.name}.csv": write_csv(results(report).records()),
@@ -149,7 +145,7 @@ def brief_parts(report: Report, again: str, width: int = 80, height: int = 40) -
     places = [y for y, entry in enumerate(report.rows) if report.results.is_contestant(entry)]
     if len(places) <= most:
         table = results(report).take(places).ranked().printed(t.PAPER)
-        note = describe_bold(report.results)
+        note = f"{describe_bold(report.results)} {describe_choices(report)}".strip()
         table = replace(table, caption="Results, best first", group="", note=note)
     else:
         table = few_winners(report, most, again)

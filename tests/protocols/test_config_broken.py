@@ -87,7 +87,7 @@ BROKEN = {
     DATA + "tuning: {search: grid}\nalgorithms: [{id: arow, grid: {r: [1, 1.0]}}]\n": "bad.yaml:3: the grid "
     "of r has a value twice",
     DATA + "tuning: {search: grid}\nalgorithms:\n - {id: arow, params: {r: 1},\n    grid: {r: [1, 2]}}\n":
-    "bad.yaml:5: r is both fixed in params and searched in grid",
+    "bad.yaml:5: r is both fixed and searched in grid",
     DATA + "algorithms: [{id: pa, covariance: diag}]\n": "bad.yaml:2: pa has no covariance, so 'covariance' "
     "does not apply",
     DATA + "algorithms: [{id: arow, a: -1}]\n": "bad.yaml:2: arow: a must lie in (0, inf), not -1",

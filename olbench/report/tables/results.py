@@ -1,15 +1,18 @@
 """The results: one block per data set, with the paper's numbers; and a matrix as papers print it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from olbench.algorithms.definition import Value
 from olbench.analysis import results as runs
+from olbench.analysis.choices import find_parameters, find_ranges, find_settings, list_edges
 from olbench.analysis.results import Entry, Results
 from olbench.analysis.verdicts import NOT_COMPARABLE, Judgement
-from olbench.errors import list_some, plural
+from olbench.errors import count, list_some, plural, short
+from olbench.protocols.tuning import LARGEST, SMALLEST
 from olbench.records.quantities import (
     MISTAKES,
     NO_CHANGE_MISTAKES,
@@ -21,13 +24,14 @@ from olbench.records.quantities import (
 from olbench.report import table as t
 from olbench.report import words
 from olbench.report.model import Report
-from olbench.report.table import Column, Flagged, Format, Spread, Table, capitalise, mark
+from olbench.report.table import Column, Flagged, Format, Spread, Table, capitalise, mark, show_settings
 from olbench.report.tables import table
 
 SHARED_NOTE = (
     "Times in brackets were measured while other trials ran, so they are not comparable; use `olbench run "
     "--timing exclusive` for comparable times."
 )
+DIRECTIONS = {SMALLEST: "smaller", LARGEST: "larger"}
 #: With more algorithms, nobody reads a row of the matrix.
 MOST = 40
 
@@ -42,6 +46,82 @@ PRINTED = Format(
     plain=_reported,
     verdict=attrgetter("verdict"),
 )
+
+
+class Chosen(NamedTuple):
+    """Parameters and other settings, and what is shown after a value: its edge and its range."""
+
+    values: Mapping[str, Value]
+    marks: Mapping[str, str]
+
+
+def _show_chosen(chosen: Chosen) -> str:
+    return ", ".join(f"{name}={short(value)}{chosen.marks[name]}" for name, value in chosen.values.items())
+
+
+CHOSEN = Format(_show_chosen, "left", plain=lambda chosen: {"": show_settings(chosen.values)})
+
+
+def find_chosen(entry: Entry) -> Chosen:
+    marks = dict.fromkeys(values := find_settings(entry), "")
+    for name, _, side in list_edges(entry):
+        marks[name] += f" ({side})"
+    for name, found in find_ranges(entry).items():
+        shown = list(map(short, found))
+        is_list = isinstance(found[0], str)
+        marks[name] += f" [{', '.join(shown) if is_list else f'{shown[0]} to {shown[-1]}'}]"
+    return Chosen(values, marks)
+
+
+def describe_choices(report: Report) -> str:
+    """Return the meanings of what stands after chosen values."""
+    notes = []
+    if any(map(list_edges, report.rows)):
+        extends = report.protocol.experiment.tuning.extends
+        hint = "" if extends else "; `tuning: {extend: true}` goes on beyond it"
+        notes.append(f"(smallest), (largest): on the edge of the grid{hint}.")
+    if any(map(find_ranges, report.rows)):
+        notes.append("In square brackets: the range of what was chosen; before it, the most frequent choice.")
+    return " ".join(notes)
+
+
+def describe_edges(report: Report, name: Callable[[str], str] = str) -> str:
+    """Return on how many data sets the winner over several is on an edge of its grid."""
+    if len(report.leaders) < 2:
+        return ""
+    label = min(report.ranks, key=lambda each: report.ranks[each], default="")
+    own = [entry for entry in report.rows if entry.label == label]
+    edges = sum(map(bool, map(list_edges, own)))
+    where = f"{edges} of {count(len(own), 'data set')}"
+    return f"A tuned value of {name(label)} is on the edge of its grid on {where}." if edges else ""
+
+
+def describe_winner(report: Report, name: Callable[[str], str] = str) -> str:
+    """Return the parameters of the winner on one data set."""
+    if len(report.leaders) != 1:
+        return ""
+    entry = report.leaders[0]
+    settings = {setting: f"{setting}={short(value)}" for setting, value in find_settings(entry).items()}
+    for setting, _, side in list_edges(entry):
+        beyond = f"in its grid: try {DIRECTIONS[side]}, or `extend: true`"
+        where = "tried" if entry.protocol.experiment.tuning.extends else beyond
+        settings[setting] += f" (the {side} {where})"
+    often = ", most frequently," if find_ranges(entry) else ""
+    return (
+        f"The parameters of {name(entry.label)} are{often} {', '.join(settings.values())}."
+        if settings
+        else ""
+    )
+
+
+def winner_code(report: Report) -> str:
+    """Return the winner on one data set as Python, to copy with its parameters and options."""
+    best = report.leaders[0] if len(report.leaders) == 1 else None
+    if best is None or not (known := find_parameters(best)):
+        return ""
+    chosen = {name: value for name, value in find_settings(best).items() if name in known}
+    shown = "".join(f", {name}={value!r}" for name, value in {**best.options, **chosen}.items())
+    return f'In Python: make_algorithm("{best.algorithm}"{shown})'
 
 
 def name_of(entry: Entry) -> str:
@@ -110,6 +190,8 @@ def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
         "params": entry.params,
         "setting": dict(entry.setting),
         "options": entry.options,
+        "edges": [edge._asdict() for edge in list_edges(entry)],
+        "ranges": find_ranges(entry),
         plural(entry.protocol.numbered): entry.done,
         **{name: {"mean": each.mean, "std": each.deviation} for name, each in spreads.items()},
         "timing": entry.timing,
@@ -130,7 +212,7 @@ def results_note(report: Report) -> str:
         notes.insert(0, f"{flags}; `olbench verify RUN --trial {first.first_flagged}` explains the first.")
     if any(map(is_time, report.protocol.quantities)) and not report.results.exclusive:
         notes.append(SHARED_NOTE)
-    return " ".join(notes)
+    return " ".join(filter(None, [*notes, describe_choices(report)]))
 
 
 @table("Results", 80, data=lambda report: {"rows": [_row_data(entry, report) for entry in report.rows]})
@@ -141,7 +223,7 @@ def results(report: Report) -> Table:
         Column("algorithm id", drop=t.HIDDEN, name="algorithm"),
         Column("algorithm", t.ALGORITHM, name="label"),
         *map(quantity_column, quantities),
-        Column("parameters", t.SETTINGS, t.PAPER, name="params"),
+        Column("parameters", CHOSEN, name="params"),
         Column(plural(report.protocol.numbered), t.COUNT, t.HIDDEN),
         Column("best", drop=t.HIDDEN),
         Column("timing", drop=t.HIDDEN),
@@ -177,7 +259,7 @@ def _cells(report: Report, entry: Entry) -> Iterator[Any]:
     best = report.results.is_best(entry)
     for quantity in report.protocol.quantities:
         yield mark(spread_of(entry, quantity), best and quantity is report.headline)
-    yield from ({**(entry.params or {}), **entry.setting}, entry.done, best, entry.timing)
+    yield from (find_chosen(entry), entry.done, best, entry.timing)
     yield from (int((entry.columns[each.name] > 0).sum()) for each in entry.protocol.recorded if each.flag)
     judged = report.judgements_of(entry)
     for quantity in report.judged:

@@ -16,7 +16,16 @@ from olbench.report.model import Report
 from olbench.report.table import Column, Table, capitalise, columns
 from olbench.report.tables import table
 from olbench.report.tables.facts import changed_settings
-from olbench.report.tables.results import PRINTED, is_time, name_of, quantity_column, spread_of
+from olbench.report.tables.results import (
+    PRINTED,
+    describe_edges,
+    describe_winner,
+    is_time,
+    name_of,
+    quantity_column,
+    spread_of,
+    winner_code,
+)
 
 #: The most incomplete rows that are listed one by one.
 FEW = 12
@@ -36,7 +45,11 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     protocol = f"Protocol: {report.protocol.id}, {settings}" if settings else ""
     marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
     notes = (marked, *list_gaps(report, few), *_list_remarks(report))
-    return list(filter(None, [run, protocol, winner_sentence(report), *notes, *report.verdict_lines]))
+    return list(filter(None, [run, protocol, *describe_best(report), *notes, *report.verdict_lines]))
+
+
+def describe_best(report: Report) -> tuple[str, ...]:
+    return winner_sentence(report), describe_winner(report), winner_code(report)
 
 
 def _list_remarks(report: Report) -> tuple[str, str]:
@@ -202,7 +215,8 @@ def summary_data(report: Report) -> Mapping[str, Any]:
 @table("Summary", 10, data=summary_data, on_page=False)
 def summary(report: Report) -> str:
     lines = headline_lines(report, f"run of {report.made}")
-    return "\n".join(filter(None, (*lines, words.describe_guesses(report.guesses, report.headline))))
+    guesses = words.describe_guesses(report.guesses, report.headline)
+    return "\n".join(filter(None, (*lines, describe_edges(report), guesses)))
 
 
 @table("Ranking", 12)
@@ -293,7 +307,7 @@ def in_words(report: Report) -> str | None:
                 f", and algorithms with {display_name(report.against.label)} by Wilcoxon's signed-rank test"
             )
         sentences.append(f"{text}.")
-    sentences.append(winner_sentence(report, display_name))
+    sentences += [make(report, display_name) for make in (winner_sentence, describe_winner, describe_edges)]
     if not isinstance(report.against, str):
         best = f"{report.headline.best} mean on {report.most_wins[1]} of the data sets"
         sentences.append(f"{_name_first(report, display_name)} the {best}.")
