@@ -39,19 +39,21 @@ ONLINE = (
 protocol: online          # one pass per permutation; a mistake is counted before learning
 {later}seed: 2012                # permutation p of a data set depends on this seed, its name and p
 permutations: {permutations}""",
-    "tuning: {{search: grid, {orders}, ties: last, extend: true}}   # {why}, and beyond the grid",
+    "# {why}; a grid goes on while a value on its edge is the best.\n"
+    "tuning: {{search: grid, {orders}, ties: last, extend: true}}",
 )
 #: By whether each permutation is tuned separately.
 ORDERS = {
-    True: ("per: permutation, permutations: 1", "each permutation on an order of its own"),
-    False: ("permutations: 3", "on three orders that are not reported"),
+    True: ("per: permutation, permutations: 1", "Each permutation is tuned on an order of its own"),
+    False: ("permutations: 3", "Tuned on three orders that are not reported"),
 }
 STREAM = (
     """\
 protocol: stream          # the rows once, in the order of the file; each is predicted before it is learnt
 delay: 0                  # rows that are predicted before a label is learnt; not together with arrival
 window: 1000              # how many rows a windowed curve covers""",
-    "tuning: {{search: grid, prefix: 0.1, ties: last, extend: true}}   # on the first tenth, not scored",
+    "# Tuned on the first tenth, which is not scored; a grid goes on while a value on its edge is the best.\n"
+    "tuning: {{search: grid, prefix: 0.1, ties: last, extend: true}}",
 )
 LATER = """\
 # protocol: stream      # for a file sorted by {}: leave out permutations, name the column (time:),

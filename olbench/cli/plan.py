@@ -96,5 +96,6 @@ def describe_counts(cells: Sequence[Cell]) -> str:
     total, passes = sum(cell.repeats for cell in cells), sum(cell.tuning_passes for cell in cells)
     start = "up to " if total < repeats * len(cells) else ""
     numbered = f"{start}{count(repeats, cells[0].protocol.numbered)}"
-    tuning = f"{count(passes, 'tuning pass')} ({config.tuning.search})"
+    least = "at least " if config.tuning.extends else ""
+    tuning = f"{least}{count(passes, 'tuning pass')} ({config.tuning.search})"
     return f"{' x '.join((*factors, numbered))} = {count(total, 'trial')}, and {tuning}"

@@ -38,7 +38,7 @@ ORDERS = (
 
 
 #: The most work, as passes x rows x features (squared for a full covariance), of tuning every permutation.
-MOST_WORK = 2e10
+MOST_WORK = 1e10
 #: The keys of a tuning that decide parameters, but no reported order.
 TUNING_KEYS = ("permutations", "extend", "per")
 

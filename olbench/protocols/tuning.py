@@ -89,10 +89,11 @@ def _go_on(
 ) -> Iterator[tuple[str, tuple[Value, ...]]]:
     """Yield the grids that go on: those with a value at an end that is strictly better than all others."""
     known: Any = score
+    least = known(chosen)
     for name in grid.keys() & extended.keys():
         side = find_side(grid[name], chosen[name])
         others = (each for each in candidates if each[name] != chosen[name])
-        if side and all(known(chosen) < known(other) for other in others):
+        if side and all(least < known(other) for other in others):
             value = _step_beyond(given[name], grid[name], side, extended[name])
             if value is not None:
                 first, last = grid[name][0], grid[name][-1]

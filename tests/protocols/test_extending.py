@@ -420,7 +420,9 @@ tuning: {search: grid}
     here.out("run", config(text), "--out", "out", "-q")
     tuned = [record["options"] for record in records("out") if record["role"] == "tune"]
     assert len(tuned) == 3, "a linear kernel has no gamma"
-    assert ", 0 would run" in here.out("run", "small.yaml", "--out", "out", "--dry-run")
+    here.out("run", "small.yaml", "--out", "out", "--set", "permutations=3")
+    plan = here.out("run", "small.yaml", "--out", "out", "--dry-run", "--set", "permutations=3")
+    assert ", 0 would run" in plan
     assert "all matched exactly" in here.out("verify", "out")
     text = """\
 protocol: crossval
