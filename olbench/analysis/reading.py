@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from olbench.algorithms.definition import OPTIONS
 from olbench.protocols import Protocol
 from olbench.protocols.definition import Series, numbers_of
 from olbench.protocols.recorded import RecordedRun
@@ -179,8 +180,10 @@ class _Reading:
     def _records_of(self, cell: CellFacts) -> list[Record]:
         if cell.params is not None:
             return self.run.trials_of(cell, self.records)
-        own = cell.dataset, cell.algorithm, cell.options
-        return [each for each in self.failed_tuning if tuple(map(each.get, ORIGIN)) == own]
+        searched = self.run.config.algorithms[cell.entry].grid.keys() & OPTIONS.keys()
+        names = [name for name in ORIGIN if name != "options" or not searched]
+        own = {name: getattr(cell, name) for name in names}
+        return [each for each in self.failed_tuning if {name: each[name] for name in names} == own]
 
     def _groups(self, records: list[Record]) -> dict[str, Numbers]:
         """Return what all records have by group, one row per record; records from before have nothing."""

@@ -163,8 +163,10 @@ def _find_other_search(entry: Entry, tuning: str, requires: Requirements, row: s
         return "its parameters are not tuned, the paper's are"
     if not declared:
         return ""
-    if searched != grid:
+    if searched != grid or entry.grid:
         return "it is tuned over a different grid from the paper's"
+    if entry.choices:
+        return "each of its trials is tuned separately, the paper's are tuned together"
     expected = {**definition.resolve({}), **spec.options}
     fixed = {name: value for name, value in entry.spec.params.items() if value != expected.get(name)}
     return " and ".join(f"{name} is fixed at {value}" for name, value in fixed.items())

@@ -277,8 +277,23 @@ def test_a_killed_process_is_continued(olbench, here, config, finished):
         while process.poll() is None and not (ledger.exists() and ledger.read_text().count("\n") > 5):
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
+    assert here("report", "killed", "--full")[0] in (0, 4), "a report, or no reported trial yet"
     here.out("run", "small.yaml", "--out", "killed", "-q")
     assert outcome("killed") == finished
+
+
+def test_a_run_of_which_some_permutations_are_tuned_is_reported(here, finished):
+    content = json.loads(Path("out/run.json").read_text())
+    for cell in content["cells"]:
+        cell["choices"][1] = None
+        del cell["keys"][1]
+    Path("out/run.json").write_text(json.dumps(content))
+    results = olbench.load_results("out")
+    assert results.missing == [f"{id} on synthetic: 2 of 3 trials done" for id in ("pa1", "scw1")]
+    assert [len(each.params_of_trials) for each in results.entries] == [2, 2]
+    here.out("report", "out", "--full")
+    here.out("run", "small.yaml", "--out", "out", "-q")
+    assert outcome("out") == finished
 
 
 def test_other_runs_lend_their_trials(here, config, finished):
@@ -317,7 +332,7 @@ def test_it_is_verified_bundled_and_checked(here, finished):
     assert "states choices" in here.out("verify", "out", code=1)
 
 
-def test_reports_show_the_most_frequent_choice_its_range_and_edges(here, config):
+def test_reports_show_the_most_frequent_choice_its_range_and_edges(here, config, records):
     text = EXPENSIVE.replace("permutations: 3", "permutations: 5")
     here.out("run", config(text), "--out", "out", "-q")
     results = olbench.load_results("out")
@@ -329,6 +344,14 @@ def test_reports_show_the_most_frequent_choice_its_range_and_edges(here, config)
         values = {name: sorted({each[name] for each in entry.choices}) for name in entry.params}
         assert row["ranges"] == {name: own for name, own in values.items() if len(own) > 1}
         assert row["edges"] == [edge._asdict() for edge in list_edges(entry)]
+        scores = [
+            record["mistakes"] / record["n"]
+            for number, choice in enumerate(entry.choices)
+            for record in records("out")
+            if (record["algorithm"], record["role"], record["number"]) == (entry.algorithm, "tune", number)
+            and record["params"] == choice
+        ]
+        assert (len(scores), entry.tuned) == (5, pytest.approx(sum(scores) / 5))
         for name, own in row["ranges"].items():
             assert f"{name}={entry.params[name]:g}" in shown
             assert f"[{own[0]:g} to {own[-1]:g}]" in shown
@@ -367,6 +390,54 @@ def test_an_edge_is_named_in_every_format_and_extended_on_demand(here, config, m
     [row, _] = json.loads(here.out("report", "beyond", "--format", "json"))["rows"]
     assert row["params"]["r"] < 64
     assert row["edges"] == []
+
+
+FAILING = """\
+from olbench import Parameter, second_order
+
+R = Parameter("r", 1.0, "as in AROW")
+
+@second_order("fragile", parameters=(R,), constants=lambda r: (r, 1 / (r != 2)))
+def fragile(m, v, mistake, t, p):
+    if m >= 1.0:
+        return 0.0, 0.0, 0.0
+    return 1.0 - m, (1.0 - m) / (v + p[0]), 1.0 / p[0]
+"""
+
+
+def test_a_value_that_fails_is_beyond_no_other_and_a_tuning_that_fails_says_so(here, config):
+    Path("fragile.py").write_text(FAILING)
+    text = """\
+seed: 1
+permutations: 2
+plugins: [fragile.py]
+datasets: [breast-cancer]
+algorithms: [{id: fragile, grid: GRID}, perceptron]
+tuning: {search: grid, extend: true, per: permutation}
+"""
+    code, _, err = here("run", config(text.replace("GRID", "{r: [8, 4]}")), "--out", "out", "-q")
+    assert code in (0, 3), err
+    choices = json.loads(Path("out/run.json").read_text())["cells"][0]["choices"]
+    assert all(choice["r"] > 2 for choice in choices)
+    whole = text.replace("GRID", "{r: [2], covariance: [full, diag]}")
+    assert here("run", config(whole), "--out", "failed", "-q")[0] == 3
+    cell = json.loads(Path("failed/run.json").read_text())["cells"][0]
+    assert (cell["params"], cell["choices"]) == (None, [None, None])
+    shown = " ".join(here.out("report", "failed", "--full").split())
+    assert "fragile on breast-cancer: its tuning failed (" in shown
+
+
+def test_a_paper_is_not_compared_with_what_is_tuned_otherwise(here):
+    few = ["--set", "datasets=[synthetic]", "--set", "algorithms=[arow]", "--set", "permutations=5", "-q"]
+    reasons = {
+        "tuning.per=permutation": "each of its trials is tuned separately, the paper's are tuned together",
+        "tuning.extend=true": "",
+    }
+    for changed, reason in reasons.items():
+        here.out("run", "scw", "--out", changed, "--set", changed, *few)
+        rows = json.loads(here.out("report", changed, "--format", "json"))["rows"]
+        assert rows[0]["verdict"] == ("not comparable" if reason else "reproduced")
+        assert reason in here.out("report", changed, "--full")
 
 
 @for_each(
