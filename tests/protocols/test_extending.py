@@ -379,13 +379,13 @@ def test_an_edge_is_named_in_every_format_and_extended_on_demand(here, config, m
     monkeypatch.setenv("COLUMNS", "80")
     for words in ([], ["--full"], ["--format", "md"], ["--format", "html"], ["--format", "latex"]):
         text = here.out("report", "out", *words)
-        assert "r=64 (smallest)" in text, words
+        assert "r=64 (min)" in text, words
         assert "smallest in its grid: try smaller" in " ".join(text.split()), words
     full = " ".join(here.out("report", "out", "--full").split())
     assert "make_algorithm(\"arow\", covariance='full'" in full
     assert "r=64.0)" in full
     assert "params" in here.out("report", "out", "--format", "csv").splitlines()[0]
-    assert "(smallest)" not in here.out("report", "out", "--format", "csv")
+    assert "(min)" not in here.out("report", "out", "--format", "csv")
     here.out("run", "small.yaml", "--out", "beyond", "-q", "--set", "tuning.extend=true")
     [row, _] = json.loads(here.out("report", "beyond", "--format", "json"))["rows"]
     assert row["params"]["r"] < 64

@@ -31,6 +31,7 @@ SHARED_NOTE = (
     "Times in brackets were measured while other trials ran, so they are not comparable; use `olbench run "
     "--timing exclusive` for comparable times."
 )
+SHORT = {SMALLEST: "min", LARGEST: "max"}
 DIRECTIONS = {SMALLEST: "smaller", LARGEST: "larger"}
 #: With more algorithms, nobody reads a row of the matrix.
 MOST = 40
@@ -65,7 +66,7 @@ CHOSEN = Format(_show_chosen, "left", plain=lambda chosen: {"": show_settings(ch
 def find_chosen(entry: Entry) -> Chosen:
     marks = dict.fromkeys(values := find_settings(entry), "")
     for name, _, side in list_edges(entry):
-        marks[name] += f" ({side})"
+        marks[name] += f" ({SHORT[side]})"
     for name, found in find_ranges(entry).items():
         shown = list(map(short, found))
         is_list = isinstance(found[0], str)
@@ -79,7 +80,7 @@ def describe_choices(report: Report) -> str:
     if any(map(list_edges, report.rows)):
         extends = report.protocol.experiment.tuning.extends
         hint = "" if extends else "; `tuning: {extend: true}` goes on beyond it"
-        notes.append(f"(smallest), (largest): on the edge of the grid{hint}.")
+        notes.append(f"(min), (max): on the edge of the grid{hint}.")
     if any(map(find_ranges, report.rows)):
         notes.append("In square brackets: the range of what was chosen; before it, the most frequent choice.")
     return " ".join(notes)
