@@ -152,16 +152,18 @@ def influence(name: str, labels: Floats, margins: Floats) -> Floats:
         losses = LOSSES[name](labels, margins)
         with np.errstate(invalid="ignore", over="ignore"):
             return np.asarray(losses - losses.mean())
-    positive, moved = labels > 0, np.full(margins.size, math.nan)
+    order = np.argsort(margins)
+    ranked, positive, moved = margins[order], labels[order] > 0, np.full(margins.size, math.nan)
     if positive.all() or not positive.any():
         return moved
-    for own, other in ((positive, ~positive), (~positive, positive)):
-        ranked = np.sort(margins[other])
-        # The share of the other class below a row; ties count half (DeLong et al., 1988).
-        sides = [np.searchsorted(ranked, margins[own], side) for side in ("left", "right")]
-        below = np.mean(sides, axis=0) / ranked.size
+    # Ties count half (DeLong et al., 1988); NaN is above all, as in `auc`.
+    ends = np.append(np.flatnonzero((ranked[1:] != ranked[:-1]) & ~np.isnan(ranked[:-1])) + 1, ranked.size)
+    sizes = np.diff(ends, prepend=0)
+    for own in (positive, ~positive):
+        others = np.append(0, np.cumsum(~own))
+        below = np.repeat((others[ends] + others[ends - sizes]) / 2, sizes)[own] / others[-1]
         placement = below if own is positive else 1.0 - below
-        moved[own] = (placement - placement.mean()) / own.mean()
+        moved[order[own]] = (placement - placement.mean()) / own.mean()
     return moved
 
 
