@@ -55,7 +55,8 @@ def _probe_pass(cell: Cell) -> float:
         data = source.open()
     labels = "all" if source.classes else "two"
     first = {name: values[0] for name, values in {**spec.grid, **cell.grid}.items() if values}
-    algorithm = make_algorithm(spec.id, **cell.params_of({**cell.start, **first}), **spec.options)
+    choice = {**cell.start, **first}
+    algorithm = make_algorithm(spec.id, **cell.params_of(choice), **cell.options_of(choice))
     order = seeds.order(cell.config.seed, source.name, "report", 0, seeds.ALL, data.examples.n)
     learn = partial(online_pass, algorithm, data.examples, data.labels, curve=1, labels=labels)
     learn(order[:1])  # the first round may take longer than the others

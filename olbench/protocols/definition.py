@@ -292,7 +292,7 @@ class Cell:
         options = self.definition.searched_options
         return {name: values for name, values in self.spec.grid.items() if name in options}
 
-    @property
+    @cached_property
     def all_options(self) -> list[Mapping[str, Any]]:
         """The options of its trials, one mapping for each combination of tuned ones."""
         return [self.options_of(choice) for choice in tuning.products(self.tuned_options)]
