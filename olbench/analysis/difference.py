@@ -16,13 +16,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from olbench.analysis.stats import LEVEL, NEGLIGIBLE, find_errors, holm
+from olbench.analysis.stats import LEVEL, NEGLIGIBLE, ROUNDING, find_errors, holm
 
 Floats = NDArray[np.float64]
 #: What a difference speaks of: new rows of the same source, other orders of these rows, rounds of the same
@@ -32,8 +33,6 @@ Over = Literal["rows", "orders", "blocks", "draws"]
 FEWEST_ORDERS = 5
 #: With fewer rows of the rarer class, a measure that depends on the class has no interval.
 FEWEST_OF_CLASS = 5
-#: Means of counts carry rounding errors of about 1e-16; smaller relative differences are noise.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -106,25 +105,38 @@ class Contest(ABC):
         The data selected the best one, so that its comparisons are corrected for all pairs; those with an
         algorithm that was named before are corrected for these pairs only.
         """
-        place = self.labels.index(self.best if against is None else against)
-        found = self.compare(place)
-        adjusted = self.correct(place, found) if against is None else holm([each.p for each in found])
-        limits = self._limits(place)
-        return [
-            replace(each, adjusted=q, equal=max(abs(each.low), abs(each.high)) <= limits[each.label])
-            for each, q in zip(found, adjusted, strict=True)
-        ]
+        if against not in self._known:
+            place = self.labels.index(self.best if against is None else against)
+            found = self.compare(place)
+            adjusted = self.correct(place, found) if against is None else holm([each.p for each in found])
+            limits = self._limits(place)
+            self._known[against] = [
+                replace(each, adjusted=q, equal=max(abs(each.low), abs(each.high)) <= limits[each.label])
+                for each, q in zip(found, adjusted, strict=True)
+            ]
+        return self._known[against]
 
-    def bold(self) -> set[str]:
-        """Return the best algorithm, what equals it in every trial, and what is not significantly worse."""
+    @cached_property
+    def _known(self) -> dict[str | None, list[Difference]]:
+        return {}
+
+    def bold(self, against: str | None = None) -> set[str]:
+        """Return the best algorithm, what equals it in every trial, and what is not significantly worse.
+
+        What is significantly worse than a named algorithm is not among them.
+        """
         found = self.differences()
         equal = {each.label for each in found if each.mean == 0.0 and not each.wins and not each.losses}
-        level = {each.label for each in found if each.adjusted > LEVEL} if self.is_tested else set()
-        return {self.best} | equal | level
+        tested = {each.label for each in found if self.is_tested(each) and not math.isnan(each.adjusted)}
+        return {self.best} | (equal | tested) - self._find_worse(None) - self._find_worse(against)
 
-    @property
-    def is_tested(self) -> bool:
-        """Whether there are enough trials to print others than the best in bold."""
+    def _find_worse(self, against: str | None) -> set[str]:
+        sign = -1 if self.better == "higher" else 1
+        found = self.differences(against)
+        return {each.label for each in found if each.significant and sign * each.mean > 0}
+
+    def is_tested(self, difference: Difference) -> bool:
+        """Whether it rests on enough trials to print an algorithm that is not worse than the best in bold."""
         return True
 
     @property
@@ -176,10 +188,9 @@ class TrialContest(Contest):
     def over(self) -> Over:
         return "draws" if self.is_fresh else "orders" if self.influence is None else "rows"
 
-    @property
-    def is_tested(self) -> bool:
-        """Whether there are enough permutations to print others than the best in bold."""
-        return self.in_folds or self.values.shape[1] >= FEWEST_ORDERS
+    def is_tested(self, difference: Difference) -> bool:
+        shared = difference.wins + difference.ties + difference.losses
+        return self.in_folds or shared >= FEWEST_ORDERS
 
     def compare(self, place: int) -> list[Difference]:
         others = [other for other in range(len(self.labels)) if other != place]

@@ -320,7 +320,10 @@ class Results:
     def best_by(self, quantity: Quantity) -> dict[str, set[str]]:
         """Return, by data set, the labels with the best mean of a quantity or not significantly worse."""
         found = {name: self.contest(name, quantity) for name in self.datasets}
-        return {name: contest.bold() if contest else set() for name, contest in found.items()}
+        return {name: each.bold(self._find_control(each)) if each else set() for name, each in found.items()}
+
+    def _find_control(self, contest: Contest) -> str | None:
+        return self.control if self.control in contest.labels else None
 
     def contest(self, dataset: str, quantity: Quantity) -> Contest | None:
         """Return what the algorithms on a data set are compared by; None if none has this quantity."""
@@ -342,7 +345,7 @@ class Results:
             contest = self.contest(dataset, headline)
             if contest is None or len(self.contestants(dataset)) < 2:
                 continue
-            control = self.control if self.control in contest.labels else None
+            control = self._find_control(contest)
             found[dataset] = Within(contest.best, control or contest.best, contest.differences(control))
         return found
 

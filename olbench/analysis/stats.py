@@ -16,7 +16,7 @@ LEVEL = 0.05
 #: At or above this many discordant pairs, McNemar's test is approximated.
 FEW_DISCORDANT = 25
 #: Means of counts carry rounding errors of about 1e-16; relative differences up to this are noise.
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 #: Below so many data sets there is no comparison with a control: the posterior is mostly prior.
 FEWEST_FOR_CONTROL = 5
 #: Differences up to this share of the smaller error are negligible, unless a config says otherwise.
@@ -114,12 +114,16 @@ def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> A
     return Across(datasets, labels, ranks, *tests, critical, groups, power, _leave_one_out(found))
 
 
+def _order(ranks: Mapping[str, float]) -> list[str]:
+    return sorted(ranks, key=lambda label: (ranks[label], label))
+
+
 def _leave_one_out(found: Losses) -> dict[str, str]:
     table, datasets, labels = found
     ranks = _rank(table)
-    first, rest = merge_ties(ranks.sum(axis=0)), merge_ties(ranks.sum(axis=0) - ranks)
-    leader = int(first.argmin())
-    leaders = zip(datasets, rest, strict=True)
+    leader = labels.index(_order(_average_ranks(table, labels))[0])
+    # Sums of ranks are whole or halves: no rounding.
+    leaders = zip(datasets, ranks.sum(axis=0) - ranks, strict=True)
     return {name: labels[int(sums.argmin())] for name, sums in leaders if sums[leader] > sums.min()}
 
 
@@ -154,13 +158,13 @@ def against(
     `negligible` is a difference; None is a share of the smaller error.
     """
     table, _, labels = _find_losses(means, better)
+    control = control if control in labels else None
     if len(table) < FEWEST_FOR_CONTROL:
         needed = f"{FEWEST_FOR_CONTROL} data sets that have all {len(labels)} algorithms"
         return f"a comparison over data sets with one algorithm needs {needed}; this run has {len(table)}"
     if isinstance(found := _tabulate(means, better), str):
         return found
-    ranks = _average_ranks(table, labels)
-    order = sorted(ranks, key=lambda label: (ranks[label], label))
+    order = _order(_average_ranks(table, labels))
     best = order[0] if control is None else control
     pairs = {frozenset((each.first, each.second)): each for each in pairwise(means, better)}
     tested = [each for key, each in pairs.items() if control is None or best in key]
@@ -169,9 +173,8 @@ def against(
     columns = dict(zip(labels, table.T, strict=True))
     losses, own = np.array([columns[label] for label in rivals]), columns[best]
     if negligible is None:
-        errors = np.fmin(
-            *(np.maximum(0.0, 1.0 + each) if better == "higher" else np.abs(each) for each in (losses, own))
-        )
+        sign = -1.0 if better == "higher" else 1.0
+        errors = np.fmin(*(find_errors(sign * each, better) for each in (losses, own)))
         posteriors = bayesian_signed_rank(losses, own, NEGLIGIBLE, np.maximum(errors, _SMALLEST))
     else:
         posteriors = bayesian_signed_rank(losses, own, negligible)
@@ -213,7 +216,7 @@ def bayesian_signed_rank(
     observed, scale = (np.pad(each / unit, ((0, 0), (1, 0))) for each in _subtract(losses, control))
     one, other = np.triu_indices(n + 1)
     sums = observed[:, one] + observed[:, other]
-    noise = _ROUNDING * np.maximum(scale[:, one], scale[:, other])
+    noise = ROUNDING * np.maximum(scale[:, one], scale[:, other])
     # Every pair of two observations is drawn in both orders.
     orders = np.where(one == other, 1.0, 2.0)
 
@@ -399,7 +402,7 @@ def _subtract_ties(first: Floats, second: Floats) -> Floats:
 def _subtract(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return the differences, 0 for ties, and the larger number of each, which bounds its rounding noise."""
     apart, scale = first - second, np.maximum(np.abs(first), np.abs(second))
-    differ = np.abs(apart) > _ROUNDING * scale
+    differ = np.abs(apart) > ROUNDING * scale
     return np.where(differ, apart, 0.0), np.where(differ, scale, 0.0)
 
 
@@ -424,7 +427,7 @@ def merge_ties(values: Floats, scale: Floats | None = None) -> Floats:
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
     scale = np.take_along_axis(np.abs(values) if scale is None else scale, order, axis=-1)
-    differ = ~(np.diff(ordered) <= _ROUNDING * np.maximum(scale[..., 1:], scale[..., :-1]))
+    differ = ~(np.diff(ordered) <= ROUNDING * np.maximum(scale[..., 1:], scale[..., :-1]))
     first = np.zeros(values.shape, np.int64)
     first[..., 1:] = np.maximum.accumulate(np.where(differ, np.arange(1, values.shape[-1]), 0), axis=-1)
     merged = np.empty_like(values)
@@ -448,7 +451,7 @@ def _friedman(table: Floats) -> tuple[float, float]:
 def _iman_davenport(chi2: float, n: int, k: int) -> tuple[float, float]:
     """Return F and its p-value (Demšar 2006, 3.2.2); the same order on every data set makes F infinite."""
     rest = n * (k - 1) - chi2
-    if rest <= _ROUNDING * n * k:
+    if rest <= ROUNDING * n * k:
         return math.inf, 0.0
     f = (n - 1) * chi2 / rest
     return f, float(special.fdtrc(k - 1, (k - 1) * (n - 1), f))

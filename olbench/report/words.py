@@ -170,7 +170,7 @@ def describe_bold(results: Results) -> str:
     best = f"best {results.protocol.quantities[0].title} in our run"
     note = f"* or bold: {best}, or not significantly worse ({describe_level(results)})."
     contests = (results.contest(name, results.protocol.quantities[0]) for name in results.datasets)
-    if any(each and not each.is_tested and len(each.labels) > 1 for each in contests):
+    if not all(each.is_tested(apart) for each in contests if each for apart in each.differences()):
         note += f" With fewer than {FEWEST_ORDERS} {plural(results.numbered)}, only the best."
     return note
 

@@ -1,9 +1,13 @@
 """A difference speaks of new rows: compared with SciPy, and with draws whose truth is known."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from scipy import stats as scipy_stats
 from sklearn import metrics
 
@@ -134,7 +138,7 @@ def test_a_class_of_fewer_than_five_rows_has_no_interval():
     sums = np.random.default_rng(0).normal(size=(2, 50))
     own = contest(np.random.default_rng(1).random((2, 9)), influence=sums, rows=500)
     assert not math.isnan(own.differences("a")[0].p)
-    few = TrialContest(**{**vars(own), "rarer": 4}).differences("a")[0]
+    few = replace(own, rarer=4).differences("a")[0]
     assert math.isnan(few.p)
     assert math.isnan(few.low)
 
@@ -147,7 +151,7 @@ def test_practically_equal_is_a_matter_of_the_whole_interval():
     assert near.equal
     assert near.p < 1e-6
     assert not far.equal
-    assert TrialContest(**{**vars(own), "negligible": 0.02}).differences("a")[1].equal
+    assert replace(own, negligible=0.02).differences("a")[1].equal
 
 
 def simulate(random, rows, orders, effect, groups=100):
@@ -181,3 +185,86 @@ def test_equal_algorithms_are_rarely_called_worse_than_the_best():
         for _ in range(400)
     )
     assert called / 400 <= 0.075
+
+
+counts = hnp.arrays(np.int64, st.tuples(st.integers(2, 5), st.integers(2, 25)), elements=st.integers(0, 60))
+
+
+@given(counts, st.sampled_from([0.0, 1 / 9, 0.25, 1.0]))
+def test_folds_have_the_corrected_test_of_nadeau_and_bengio(table, overlap):
+    found = contest(table / 1243, overlap=overlap).differences("a")
+    k = table.shape[1]
+    for row, each in zip(table[1:], found, strict=True):
+        apart = (row - table[0]) / 1243
+        assert (each.wins, each.ties, each.losses) == tuple(
+            np.count_nonzero(np.sign(row - table[0]) == sign) for sign in (-1, 0, 1)
+        )
+        assert each.mean == pytest.approx(apart.mean(), abs=1e-12)
+        if np.ptp(row - table[0]):
+            error = math.sqrt((1 / k + overlap) * apart.var(ddof=1))
+            student = scipy_stats.t(k - 1, apart.mean(), error)
+            assert (each.low, each.high) == pytest.approx(student.interval(0.95), rel=1e-6, abs=1e-9)
+            p = 2 * scipy_stats.t.sf(abs(apart.mean()) / error, k - 1)
+            assert each.p == pytest.approx(p, rel=1e-6, abs=1e-9)
+            assert each.error_orders == pytest.approx(error)
+
+
+def test_overlap_widens_intervals_and_lets_more_join_the_best():
+    random = np.random.default_rng(5)
+    base = random.normal(0.2, 0.01, 50)
+    values = [base, base + random.normal(0.0012, 0.003, 50)]
+    assert contest(values).bold() == {"a"}
+    assert contest(values, overlap=1 / 9).bold() == {"a", "b"}
+
+
+def test_only_shared_permutations_are_compared_and_one_says_nothing_but_exact_ties():
+    one = contest([[0.1], [0.1], [0.1001]])
+    assert one.bold() == {"a", "b"}
+    tie, near = one.differences()
+    assert (tie.ties, near.losses) == (1, 1)
+    assert all(math.isnan(each) for each in (near.p, near.low, near.high, near.adjusted))
+    values = [[0.1, 0.2, 0.1, 0.2, np.nan], [np.nan, 0.21, 0.12, 0.24, 0.9], [np.nan] * 5]
+    found, absent = contest(values, means=np.array([0.15, 0.37, np.nan])).differences()
+    assert (found.wins, found.ties, found.losses) == (0, 0, 3)
+    assert found.p == pytest.approx(scipy_stats.ttest_rel([0.21, 0.12, 0.24], [0.2, 0.1, 0.2]).pvalue)
+    assert math.isnan(absent.mean)
+    # What was not tested does not count.
+    assert found.adjusted == found.p
+
+
+def test_an_algorithm_that_beats_the_best_where_both_have_values_is_bold():
+    """The best by its own mean can lose on the permutations that another has too."""
+    best = [0.30, 0.31, 0.32, 0.33, 0.34, 0.0, 0.0, 0.0, 0.0, 0.0]
+    other = [0.20, 0.211, 0.222, 0.23, 0.241, *[np.nan] * 5]
+    own = contest([best, other], means=np.array([np.mean(best), np.nanmean(other)]))
+    [found] = own.differences()
+    assert found.significant
+    assert own.bold() == {"a", "b"}
+    scores = replace(own, values=-own.values, means=-own.means, better="higher")
+    assert scores.bold() == {"a", "b"}
+
+
+def test_few_shared_permutations_are_no_reward_either():
+    values = np.random.default_rng(0).normal(0.3, 0.05, (2, 20))
+    values[1, 4:] = np.nan
+    means = np.nanmean(values, axis=1)
+    assert contest(values, means=np.sort(means)).bold() == {"a"}
+    values[1, 4] = 0.3
+    assert contest(values, means=np.sort(means)).bold() == {"a", "b"}
+
+
+def test_what_is_worse_than_a_named_algorithm_is_not_bold():
+    """Comparisons with a named one need less correction, even if it is the best."""
+    random = np.random.default_rng(9)
+    own = contest(random.normal(0.2, 0.01, (6, 12)) + np.arange(6)[:, None] / 300)
+    named = {each.label for each in own.differences(own.best) if each.significant}
+    assert named & own.bold()
+    assert own.bold(own.best) == own.bold() - named
+
+
+def test_what_a_difference_speaks_of():
+    values = np.random.default_rng(0).random((2, 9))
+    assert contest(values).over == "orders"
+    assert contest(values, is_fresh=True).over == "draws"
+    groups = contest(values, influence=np.zeros((2, 50)), rows=500)
+    assert (groups.over, groups.differences()[0].over) == ("rows", "rows")

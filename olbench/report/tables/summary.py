@@ -171,16 +171,16 @@ def _describe_several(report: Report, against: Against, name: Callable[[str], st
     shown = [f"{number} significantly {word}" for word, number in counts.items() if number or word == WORSE]
     pairs = "all pairs" if against.selected else "these comparisons"
     tested = f"of the {len(against.rivals)} others, {' and '.join(shown)} (Wilcoxon, 5%, Holm over {pairs})"
-    return f"{lead}; {tested}.{_describe_stability(report, name) if against.selected else ''}"
+    return f"{lead}; {tested}.{_describe_stability(report, control, name) if against.selected else ''}"
 
 
-def _describe_stability(report: Report, name: Callable[[str], str]) -> str:
+def _describe_stability(report: Report, control: str, name: Callable[[str], str]) -> str:
     """Return whether another algorithm would lead if one data set were left out."""
     if isinstance(report.across, str):
         return ""
     without = report.across.without
     if not without:
-        return f" Whichever data set is left out, {name(report.standings[0].label)} stays first."
+        return f" Whichever data set is left out, {name(control)} stays first."
     changed = [f"{name(label)} would lead without {dataset}" for dataset, label in without.items()]
     return f" {capitalise(list_some(changed, 3))}."
 
