@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from olbench import run
-from olbench.analysis.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, ComparedRuns, MeanChange
+from olbench.analysis.comparison import ALIKE, BETTER, CHANGED, UNTESTED, WORSE, Change, ComparedRuns
+from olbench.analysis.difference import TrialContest
 from olbench.analysis.results import Results, load_results
-from olbench.records.quantities import MISTAKE_RATE, Quantity
+from olbench.records.quantities import MISTAKE_RATE, UPDATES, Quantity
 from olbench.report.comparison import comparison_document, config_differences, describe_left_out, flatten
 from olbench.report.table import Table
 from olbench.report.tables import curves
@@ -62,7 +63,7 @@ def test_a_change_is_measured_over_the_permutations_that_it_is_tested_on():
     short = replace(short, columns={**short.columns, "updates": short.columns["updates"] - [6, 6, 7, 6]})
     compared = ComparedRuns([made.results([long]), made.results([short])])
     [[change]] = compared.changes["updates"].values()
-    assert (change.difference, change.outcome) == (-6.25, BETTER)
+    assert (change.mean, change.outcome(UPDATES)) == (-6.25, BETTER)
 
 
 def test_runs_that_differ_in_a_measure_only_are_not_identical(tmp_path: Path):
@@ -92,7 +93,7 @@ def test_runs_with_other_orders_are_not_tested_and_the_reason_is_given(before: R
         compared = ComparedRuns([before, after])
         said = f"after: {reason}, so the orders are not shared and no change is tested on any data set"
         assert describe_left_out(compared) == ([said] if reason else [])
-        outcomes = {change.outcome for [change] in compared.changes["mistake_rate"].values()}
+        outcomes = {change.outcome(MISTAKE_RATE) for [change] in compared.changes["mistake_rate"].values()}
         assert outcomes == {UNTESTED if reason else ALIKE}
 
 
@@ -119,11 +120,14 @@ def test_of_an_algorithm_that_only_one_config_lists_the_grid_is_not_a_difference
 def test_a_change_is_judged_by_the_direction_of_its_quantity():
     higher = Quantity("accuracy", "accuracy", 2, better="higher")
     neither = Quantity("size", "size", 2, better="neither")
-    assert MeanChange(-0.1, 0.01, MISTAKE_RATE).outcome == BETTER
-    assert MeanChange(-0.1, 0.01, higher).outcome == WORSE
-    assert MeanChange(-0.1, 0.01, neither).outcome == CHANGED
-    assert MeanChange(-0.1, 0.06, MISTAKE_RATE).outcome == ALIKE
-    assert MeanChange(-0.1, None, MISTAKE_RATE).outcome == UNTESTED
+    steps = np.array([0.0, 0.1, -0.1, 0.05])
+    for tested, expected in ((steps - 0.5, (BETTER, WORSE, CHANGED)), (steps - 0.01, (ALIKE,) * 3)):
+        for quantity, outcome in zip((MISTAKE_RATE, higher, neither), expected, strict=True):
+            labels, values = ("after", "before"), np.stack([tested, np.zeros(4)])
+            contest = TrialContest(labels, values.mean(axis=1), quantity.better, None, values)
+            [found] = contest.differences("before")
+            assert Change(found.mean, found).outcome(quantity) == outcome
+    assert Change(-0.1, None).outcome(MISTAKE_RATE) == UNTESTED
 
 
 def test_the_rates_within_windows_average_to_the_rate_of_the_whole_pass(before: Results):

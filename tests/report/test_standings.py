@@ -1,12 +1,13 @@
 """Algorithms that are equal are ranked once, and undefined means not at all."""
 
 import json
+import re
 
 import numpy as np
+import pytest
 
 import olbench
 from olbench.records.quantities import MISTAKE_RATE
-from olbench.report import words
 from olbench.report.model import Report
 from olbench.report.site import make_leaderboard
 from olbench.report.tables.summary import in_words, winner_sentence
@@ -32,13 +33,6 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
     assert list(wins.items()) == [("pa", 3), ("arow", 3), ("perceptron", 0)]
     assert report.leader == "pa, arow on 3 of 3 data sets each"
     assert "pa, arow each have the lowest mistake rate on 3 of 3 data sets." in winner_sentence(report)
-    single = Report(made.results([each for each in entries if each.dataset == "splice"]), None)
-    assert "pa has the lowest mistake rate on splice, 0.2550 ± 0.0071, level with arow;" in (
-        winner_sentence(single)
-    )
-    for each in (single, report):
-        told = "With Holm's correction, fewer may" in words.describe_bold(each.results)
-        assert told == ("Holm's correction" in winner_sentence(each))
     assert not isinstance(report.across, str)
     assert report.across.labels == ("perceptron", "pa", "arow")
     board = make_leaderboard(report, MISTAKE_RATE)
@@ -84,8 +78,8 @@ def test_an_algorithm_that_diverges_in_some_permutations_is_never_the_best():
     steady = {"arow": [0.2, 0.2, 0.2, 0.2, 0.2, 0.2], "pa": [0.2, 0.3, 0.3, 0.3, 0.3, 0.3]}
     given = {"perceptron": diverges, **steady}
     results = made.results([made.entry("splice", id, rates) for id, rates in given.items()])
-    best, differences = results.within["splice"]
-    assert (best, [each.label for each in differences]) == ("arow", ["pa"])
+    best, against, differences = results.within["splice"]
+    assert (best, against, [each.label for each in differences]) == ("arow", "arow", ["pa"])
     assert results.best == {"splice": {"arow"}}
     nothing = made.results([made.entry("splice", id, diverges) for id in given])
     assert (nothing.within, nothing.best) == ({}, {"splice": set()})
@@ -103,3 +97,62 @@ def test_every_variant_of_an_algorithm_is_named():
     entries = [made.entry("splice", "arow", [0.25, 0.25], label=label) for label in labels]
     text = in_words(Report(made.results(entries), None))
     assert text.startswith("We compared 3 algorithms (AROW, arow-native, AROW [diag]), ")
+
+
+def draw_results(seed):
+    """Return rates of some algorithms on one data set: some near each other, some equal, some far."""
+    random = np.random.default_rng(seed)
+    size, permutations = int(random.integers(2, 9)), int(random.choice([2, 4, 5, 8, 20]))
+    shared, levels = random.normal(0, 0.01, permutations), random.choice([0, 0.002, 0.006, 0.02], size)
+    entries = []
+    for place, level in enumerate(levels):
+        rates = np.round(0.2 + level + shared + random.normal(0, 0.005, permutations), 3)
+        updates = np.full(permutations, 100 + place)
+        entries.append(made.entry("splice", "pa", rates, updates, label=f"a{place}"))
+    return made.results(entries)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_what_the_first_sentence_calls_worse_is_never_bold(named):
+    """And what is neither worse nor better nor practically equal is bold, if there are five permutations."""
+    seen = set()
+    for seed in range(150):
+        results = draw_results(seed)
+        if named:
+            results = results.against(f"a{seed % len(results.labels)}")
+        text, [found], [bold] = (
+            winner_sentence(Report(results, None)),
+            results.within.values(),
+            results.best.values(),
+        )
+        called = {word: text_of(text, word) for word in ("Worse", "Better")}
+        worse, better = (set(re.findall(r"(a\d) by", said)) for said in called.values())
+        assert found.best in bold
+        assert not worse & bold
+        assert "more" in called["Worse"] or worse == {
+            each.label for each in found.differences if each.significant and each.mean > 0 and not each.equal
+        }
+        if not named:
+            assert not better
+            is_short = results.entries[0].done < 5
+            level = {each.label for each in found.differences if not each.significant}
+            assert is_short or bold == {found.best} | level
+        seen.add((bool(worse), bold == {*results.labels}))
+    assert len(seen) >= 3
+
+
+def text_of(text, kind):
+    return re.search(rf"{kind}: (.*?)(\. [A-Z]|\.$)|$", text)[1] or ""
+
+
+def test_with_fewer_than_five_permutations_only_the_best_is_bold_and_the_note_says_so():
+    rates = np.array([0.2, 0.21, 0.22, 0.23, 0.24])
+    for size in (4, 5):
+        entries = [
+            made.entry("splice", id, own[:size]) for id, own in (("arow", rates), ("pa", rates[::-1] + 0.001))
+        ]
+        results = made.results(entries)
+        assert (len(results.best["splice"]) == 1) == (size == 4)
+        assert ("With fewer than 5 permutations, only the best." in render(Report(results, None))) == (
+            size == 4
+        )
