@@ -29,7 +29,8 @@ UNITS = {
     "auc": [Fraction(1, 100)] * 3 + [Fraction(1, 720)],
     "hinge_loss": [Fraction(1, 100)] * 4 + [Fraction(7 * 10**15), Fraction(1, 10**9)],
 }
-ROPE = Fraction(1, 100)
+#: The share of the smaller error that is negligible by default.
+SHARE = Fraction(1, 100)
 
 
 @dataclass
@@ -50,6 +51,8 @@ class Cell:
 class Study:
     measure: str
     cells: dict
+    negligible: Fraction | None = None
+    control: str = ""
 
     @property
     def datasets(self):
@@ -64,10 +67,17 @@ class Study:
         own = {label: cell.mean for (name, label), cell in self.cells.items() if name == dataset}
         return {label: None if mean is None else self.sign * mean for label, mean in own.items()}
 
+    def error(self, loss):
+        """Return what is missing to the best possible value."""
+        return max(Fraction(0), 1 + loss) if self.sign < 0 else loss
+
     def results(self):
         entries = [self.entry(*key, cell) for key, cell in self.cells.items()]
         found = made.results(entries)
-        return replace(found, run=replace(found.run, config={**found.run.config, "measures": [self.measure]}))
+        config = {**found.run.config, "measures": [self.measure]}
+        if self.negligible is not None:
+            config["negligible"] = float(self.negligible)
+        return replace(found, run=replace(found.run, config=config), control=self.control)
 
     def entry(self, dataset, label, cell):
         n, size = self.cells[dataset, label].planned, len(cell.values)
@@ -101,7 +111,9 @@ def draw_study(random):
             if random.random() < undefined:
                 values |= {number: None for number in values if random.integers(2)}
             cells[dataset, f"a{place}"] = Cell(permutations, values)
-    return Study(measure, cells)
+    negligible = [None, None, Fraction(1, 100), Fraction(0)][random.integers(4)]
+    control = f"a{random.integers(algorithms)}" if random.integers(2) else ""
+    return Study(measure, cells, negligible, control)
 
 
 def codes(values):
@@ -131,13 +143,13 @@ def wilcoxon(differences):
     return min(1.0, float(Fraction(2 * below, 2 ** len(doubled))))
 
 
-def posterior(differences):
+def posterior(differences, rope, units):
     """Return how often each region has the largest share, with the borders of the rope half in each."""
-    observed = [Fraction(0), *differences]
+    observed = [Fraction(0), *(each / unit for each, unit in zip(differences, units, strict=True))]
     weights = np.random.default_rng(0).dirichlet([0.5, *[1.0] * len(differences)], 10_000)
     shares = []
     for sign in (-1, 1):
-        beyond = [[sign * (one + other) - 2 * ROPE for other in observed] for one in observed]
+        beyond = [[sign * (one + other) - 2 * rope for other in observed] for one in observed]
         half = [[0.5 if each == 0 else float(each > 0) for each in row] for row in beyond]
         shares.append(np.einsum("si,ij,sj->s", weights, half, weights))
     masses = np.array([shares[0], 1 - shares[0] - shares[1], shares[1]])
@@ -154,6 +166,14 @@ def paired(one, other):
         return apart, float(apart[0] == 0)
     scale = max(map(abs, apart))
     return apart, reference.ttest_1samp([float(each / scale) for each in apart], 0).pvalue
+
+
+def count_signs(values):
+    return [
+        sum(each < 0 for each in values),
+        sum(each == 0 for each in values),
+        sum(each > 0 for each in values),
+    ]
 
 
 def about(value):
@@ -186,18 +206,60 @@ def check_across(study, report):
         assert (found.statistic, found.p) == about((expected.statistic, expected.pvalue))
     else:
         assert (found.statistic, found.p) == (0, 1)
-    couples = list(combinations(range(k), 2))
-    p = [wilcoxon([row[i] - row[j] for row in table]) for i, j in couples]
-    assert [pair.p for pair in found.pairs] == about(p)
-    assert [pair.adjusted for pair in found.pairs] == about(holm(p))
-    control = report.against_best
-    assert isinstance(control, str) == (n < 5)
-    if not isinstance(control, str) and control.rope is not None:
-        names = list(present)
-        own = names.index(control.label)
-        for test in control.tests:
-            expected = posterior([row[names.index(test.label)] - row[own] for row in table])
-            assert tuple(vars(test.posterior).values()) == pytest.approx(tuple(expected), abs=0.002)
+    leader = min(present, key=lambda label: (report.ranks[label], label))
+    assert found.without == leave_one_out(complete, ranks, leader)
+    check_against(study, report, table, leader)
+
+
+def leave_one_out(complete, ranks, leader):
+    """Return who would lead without a data set, where that is another one."""
+    changed = {}
+    for place, dataset in enumerate(complete):
+        rest = np.sum([own for other, own in enumerate(ranks) if other != place], axis=0)
+        sums = dict(zip(complete[dataset], rest, strict=True))
+        if sums[leader] > min(sums.values()):
+            changed[dataset] = min(sums, key=sums.get)
+    return changed
+
+
+def check_against(study, report, table, leader):
+    """Compare every pair, and all algorithms with the best or with the named one."""
+    found, results = report.against, report.results
+    assert isinstance(found, str) == (len(table) < 5)
+    present = list(report.ranks)
+    shared = {
+        each: [study.losses(dataset) for dataset in study.datasets] for each in combinations(present, 2)
+    }
+    apart, p = {}, {}
+    for one, other in shared:
+        rows = [row for row in shared[one, other] if row[one] is not None and row[other] is not None]
+        apart[one, other] = [row[one] - row[other] for row in rows]
+        p[one, other] = wilcoxon(apart[one, other])
+    pairs = {(each.first, each.second): each for each in report.pairwise}
+    assert {names: each.p for names, each in pairs.items()} == about({each: p[each] for each in shared})
+    for names, each in pairs.items():
+        signs = [
+            sum(map(test, apart[names])) for test in (lambda d: d < 0, lambda d: d == 0, lambda d: d > 0)
+        ]
+        assert [each.wins, each.ties, each.losses] == signs
+        mean = study.sign * sum(apart[names]) / len(apart[names])
+        assert each.mean == pytest.approx(float(mean), abs=1e-9 * float(max(map(abs, apart[names]))))
+    if isinstance(found, str):
+        return
+    assert (found.label, found.selected) == (results.control or leader, not results.control)
+    tested = [each for each in p if found.selected or found.label in each]
+    adjusted = dict(zip(tested, holm([p[each] for each in tested]), strict=True))
+    own = present.index(found.label)
+    for each in found.rivals:
+        [names] = [names for names in tested if {each.label, found.label} == {*names}]
+        assert (each.p, each.adjusted) == about((p[names], adjusted[names]))
+        rows = [(row[present.index(each.label)], row[own]) for row in table]
+        units, rope = [Fraction(1)] * len(rows), study.negligible
+        if rope is None:
+            rope = SHARE
+            units = [min(map(study.error, row)) or Fraction(1, 10**12) for row in rows]
+        expected = posterior([one - other for one, other in rows], rope, units)
+        assert tuple(vars(each.posterior).values()) == pytest.approx(tuple(expected), abs=0.002)
 
 
 def check_best(study, report):
@@ -217,26 +279,9 @@ def check_best(study, report):
         if dataset not in results.within:
             assert stars == {*losses}
             continue
-        best, differences = results.within[dataset]
-        assert best in first
-        assert {each.label for each in differences} == losses.keys() - {best}
-        p = []
-        for each in differences:
-            one, other = (study.cells[dataset, label].values for label in (each.label, best))
-            apart, chance = paired(one, other)
-            signs = [study.sign * difference for difference in apart]
-            counted = [sum(map(test, signs)) for test in (lambda d: d < 0, lambda d: d == 0, lambda d: d > 0)]
-            assert [each.wins, each.ties, each.losses] == counted
-            mean = sum(apart) / len(apart) if apart else math.nan
-            assert each.mean == pytest.approx(float(mean), rel=1e-7, nan_ok=True)
-            assert each.p == about(chance)
-            p.append(chance)
-            alike = not any(apart) if len(apart) == 1 else chance >= stats.LEVEL or sum(signs) <= 0
-            assert (each.label in stars) == bool(apart and alike) or abs(chance - stats.LEVEL) < 1e-9
-        known = [place for place, each in enumerate(p) if not math.isnan(each)]
-        assert [differences[place].adjusted for place in known] == about(holm([p[i] for i in known]))
-    tested = [each for _, found in results.within.values() for each in found if not math.isnan(each.p)]
-    assert "t-test" not in (in_words(report) or "") or tested
+        check_within(study, results, dataset, first)
+    found = [each for own in results.within.values() for each in own.differences]
+    assert "t-test" not in (in_words(report) or "") or any(not math.isnan(each.p) for each in found)
     assert {label: report.wins[label] for label in wins} == wins
     for best, others in report.winners:
         assert study.losses(best.dataset)[best.label] == min(
@@ -245,9 +290,62 @@ def check_best(study, report):
         assert {best.label, *others} >= results.best[best.dataset]
 
 
+def check_within(study, results, dataset, first):
+    """Compare the differences from the best or the named algorithm, and what is bold by them."""
+    stars, (best, against, differences) = results.best[dataset], results.within[dataset]
+    losses = {label: loss for label, loss in study.losses(dataset).items() if loss is not None}
+    assert best in first
+    assert against == (results.control if results.control in losses else best)
+    assert {each.label for each in differences} == losses.keys() - {against}
+    own = {label: study.cells[dataset, label].values for label in losses}
+    pairs = {(one, other): paired(own[one], own[other]) for one, other in combinations(losses, 2)}
+    corrected = correct({names: p for names, (_, p) in pairs.items()})
+    named = correct({names: p for names, (_, p) in pairs.items() if against in names})
+    for each in differences:
+        apart, chance = paired(own[each.label], own[against])
+        signs = [study.sign * difference for difference in apart]
+        assert [each.wins, each.ties, each.losses] == count_signs(signs)
+        mean = float(sum(apart) / len(apart)) if apart else math.nan
+        assert each.mean == pytest.approx(mean, rel=1e-7, nan_ok=True)
+        assert each.p == about(chance)
+        kept = named if against == results.control else corrected
+        assert each.adjusted == about(kept[frozenset((each.label, against))])
+        check_equal(study, each, losses, apart)
+    worse = {each.label for each in differences if each.significant and study.sign * each.mean > 0}
+    assert not stars - {best} & worse
+    for label in losses.keys() - {best}:
+        names = next(names for names in pairs if {*names} == {label, best})
+        apart, chance = pairs[names]
+        ahead = study.sign * (sum(apart) if names[0] == label else -sum(apart)) <= 0
+        p = corrected[frozenset(names)]
+        level = len(apart) >= 5 and (p > stats.LEVEL or ahead)
+        alike = apart and (not any(apart) or level)
+        assert (label in stars) == bool(alike and label not in worse) or abs(p - stats.LEVEL) < 1e-9
+
+
+def correct(p):
+    known = [names for names in p if not math.isnan(p[names])]
+    found = dict.fromkeys(map(frozenset, p), math.nan)
+    return found | dict(zip(map(frozenset, known), holm([p[names] for names in known]), strict=True))
+
+
+def check_equal(study, found, losses, apart):
+    """The whole interval lies within what is negligible, by the exact mean and variance."""
+    if len(apart) < 2:
+        assert not found.equal
+        return
+    mean = sum(apart) / len(apart)
+    variance = sum((each - mean) ** 2 for each in apart) / (len(apart) - 1) / len(apart)
+    reach = abs(float(mean)) + reference.t.ppf(0.975, len(apart) - 1) * math.sqrt(variance)
+    limit = study.negligible
+    if limit is None:
+        limit = SHARE * min(study.error(losses[label]) for label in (found.label, found.against))
+    assert found.equal == (reach <= limit) or abs(reach - limit) <= 1e-9 * reach
+
+
 def check_comparison(study, random):
     """Compare with a run of other results, which has fewer permutations."""
-    after = Study(study.measure, {})
+    after = Study(study.measure, {}, study.negligible)
     for key, cell in study.cells.items():
         planned = int(random.integers(1, cell.planned + 1))
         moved = {
@@ -260,18 +358,18 @@ def check_comparison(study, random):
     compared = ComparedRuns(runs)
     if not any(cell.values for cell in after.cells.values()):
         return
-    name = study.measure
+    name, quantity = study.measure, runs[0].protocol.quantities[0]
     for (dataset, label), [change] in compared.changes[name].items():
         one, other = (each.cells[dataset, label] for each in (study, after))
         if one.mean is None or other.mean is None:
-            assert (math.isnan(change.difference), change.outcome) == (True, UNTESTED)
+            assert (math.isnan(change.mean), change.outcome(quantity)) == (True, UNTESTED)
             continue
         apart, p = paired(other.values, one.values)
-        assert change.difference == pytest.approx(float(sum(apart) / len(apart)), rel=1e-7)
-        assert (math.nan if change.p is None else change.p) == about(p)
+        assert change.mean == pytest.approx(float(sum(apart) / len(apart)), rel=1e-7)
+        assert (math.nan if change.tested is None else change.tested.p) == about(p)
         is_better = study.sign * sum(apart) < 0
-        expected = UNTESTED if math.isnan(p) else ALIKE if p >= 0.05 else BETTER if is_better else WORSE
-        assert change.outcome == expected or abs(p - 0.05) < 1e-9
+        expected = UNTESTED if math.isnan(p) else ALIKE if p > 0.05 else BETTER if is_better else WORSE
+        assert change.outcome(quantity) == expected or abs(p - 0.05) < 1e-9
 
 
 def check_conclusions(seed):
