@@ -151,7 +151,8 @@ def change(first: Results, before: Entry, other: Results, after: Entry, quantity
     mean = after.mean(quantity) - before.mean(quantity)
     if math.isnan(mean) or why_unpaired(first, before, other, after):
         return Change(mean, None)
-    [found] = make_contest(first, [before, after], quantity, ["before", "after"]).differences("before")
+    contest = make_contest([first, other], [before, after], quantity, ["before", "after"])
+    [found] = contest.differences("before")
     return Change(found.mean, None if math.isnan(found.p) else found)
 
 

@@ -21,23 +21,24 @@ BY_ROW = ("mistake_rate", "accuracy", "test_error", *LOSSES)
 
 
 def make_contest(
-    results: "Results", entries: "Sequence[Entry]", quantity: Quantity, labels: Sequence[str] = ()
+    runs: "Sequence[Results]", entries: "Sequence[Entry]", quantity: Quantity, labels: Sequence[str] = ()
 ) -> Contest:
-    """Return what entries on one data set are compared by, under their labels or under others."""
+    """Return what entries on one data set, each of a run, are compared by, under their labels or others."""
     means = np.array([each.mean(quantity) for each in entries])
     names = tuple(labels or (each.label for each in entries))
-    known = names, means, quantity.better, results.config.negligible
+    known = names, means, quantity.better, runs[0].config.negligible
     needed = find_array(quantity)
     if len(entries) > 1 and needed and all(is_single(each, needed) for each in entries):
-        return StreamContest(*known, quantity, tuple(results.array(each, 0, needed) for each in entries))
+        pairs = zip(runs, entries, strict=True)
+        return StreamContest(*known, quantity, tuple(run.array(each, 0, needed) for run, each in pairs))
     in_folds = any(each.overlap for each in entries)
-    facts = results.run.data.get(entries[0].dataset)
+    facts = runs[0].run.data.get(entries[0].dataset)
     found = [_measure_groups(each, quantity, facts) for each in entries] if facts else []
     by_group = [each for each in found if each is not None]
     if facts is None or len(by_group) < len(entries):
         values, overlap = align(entries, quantity), max(each.overlap for each in entries)
         return TrialContest(
-            *known, values, overlap=overlap, in_folds=in_folds, is_fresh=results.protocol.draws_data
+            *known, values, overlap=overlap, in_folds=in_folds, is_fresh=runs[0].protocol.draws_data
         )
     size = max(each.values.size for each in by_group)
     values = np.stack([np.append(each.values, [np.nan] * (size - each.values.size)) for each in by_group])

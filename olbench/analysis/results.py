@@ -330,7 +330,7 @@ class Results:
         key = dataset, quantity.name
         if key not in self._contests:
             entries = self.comparable(dataset, quantity)
-            self._contests[key] = make_contest(self, entries, quantity) if entries else None
+            self._contests[key] = make_contest([self] * len(entries), entries, quantity) if entries else None
         return self._contests[key]
 
     @cached_property

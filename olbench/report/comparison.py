@@ -84,14 +84,15 @@ def differences(compared: ComparedRuns) -> Iterator[Part]:
 def side_by_side(compared: ComparedRuns) -> Iterator[Table]:
     titles = compared.titles
     several = any(entry and entry.planned > 1 for entries in compared.rows.values() for entry in entries)
-    note = "No test: there is one trial only."
-    if several:
-        note = (
-            f"Differences are over the {plural(compared.numbered)} that both runs have, if their orders are "
-            "shared, else of the means. * or bold: significant at the 5% level, not corrected "
-            f"({words.describe_over(compared.runs[0])})."
-        )
     for quantity in compared.quantities:
+        note = "No test: there is one trial only."
+        changes = (each for moved in compared.changes[quantity.name].values() for each in moved)
+        if several or any(each and each.tested for each in changes):
+            note = (
+                f"Differences are over the {plural(compared.numbered)} that both runs have, if their orders "
+                "are shared, else of the means. * or bold: significant at the 5% level, not corrected "
+                f"({words.describe_over(compared.runs[0])})."
+            )
         rows = []
         for key, entries in compared.rows.items():
             values = (spread_of(entry, quantity) if entry else None for entry in entries)

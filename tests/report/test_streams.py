@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import olbench
+from olbench.analysis.comparison import ComparedRuns
 from olbench.analysis.results import load_results
+from olbench.records.quantities import BALANCED_ACCURACY
 from olbench.records.shipped import find_run
-from olbench.report.comparison import comparison_document
+from olbench.report.comparison import comparison_document, side_by_side
 from olbench.report.figures.run import curves_figure
 from olbench.report.model import make_report
 from olbench.report.tables.curves import curve_data
@@ -45,10 +47,29 @@ def test_two_streams_are_compared_by_their_measures(folder):
     titles = [part.caption for part in parts]
     assert titles == [f"Side by side: {title}" for title in ("balanced accuracy (%)", "AUC", "updates")]
     assert "±" not in write_text(parts)
-    assert all(part.note == "No test: there is one trial only." for part in parts)
+    assert [part.note == "No test: there is one trial only." for part in parts] == [False, False, True]
     [first, *_] = json.loads(render(compared, "json"))
     assert first["twin: auc_mean"] == first["stream: auc_mean"]
     assert first["twin: auc_std"] is None
+
+
+def test_two_streams_are_compared_over_blocks_of_their_own_rounds(folder):
+    """The arrays of a run are below its own folder."""
+    config = load_results(folder).config.plain()
+    config["algorithms"] = [{"id": "perceptron"}, {"id": "arow", "params": {"r": 1000.0}}]
+    other = folder.parent / "changed"
+    olbench.run(config, other, jobs=1)
+    before, after = load_results(folder), load_results(other)
+    changes = ComparedRuns([before, after]).changes["balanced_accuracy"]
+    [same], [changed] = changes["sea", "perceptron"], changes["sea", "arow"]
+    assert (same.mean, same.tested.p) == (0.0, 1.0)
+    [one], [two] = ([e for e in run.of("sea") if e.label == "arow"] for run in (before, after))
+    assert changed.mean == two.mean(BALANCED_ACCURACY) - one.mean(BALANCED_ACCURACY) != 0.0
+    assert changed.tested.over == "blocks"
+    assert changed.tested.p < 0.05
+    notes = {part.caption: part.note for part in side_by_side(ComparedRuns([before, after]))}
+    assert "over blocks of the stream" in notes["Side by side: balanced accuracy (%)"]
+    assert notes["Side by side: updates"] == "No test: there is one trial only."
 
 
 def test_rows_have_the_measures_and_no_deviation(folder, document):
