@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import olbench
+from olbench.analysis.results import load_results
 from olbench.records.quantities import MISTAKE_RATE
+from olbench.report import words
 from olbench.report.model import Report
 from olbench.report.site import make_leaderboard
 from olbench.report.tables.summary import in_words, winner_sentence
@@ -156,3 +158,11 @@ def test_with_fewer_than_five_permutations_only_the_best_is_bold_and_the_note_sa
         assert ("With fewer than 5 permutations, only the best." in render(Report(results, None))) == (
             size == 4
         )
+
+
+def test_runs_that_draw_their_data_anew_say_so():
+    results = load_results("cw-synthetic")
+    assert results.protocol.id == "fresh"
+    assert results.overs == ("draws",)
+    assert "over new draws of the data" in words.describe_bold(results)
+    assert load_results("libol").overs == ("orders",)
