@@ -41,16 +41,17 @@ class StreamContest(Contest):
 
     over = "blocks"
 
-    def compare(self, place: int) -> list[Difference]:
+    def compare(self, place: int, levels: Sequence[float] = ()) -> list[Difference]:
         resamples = min(max(RESAMPLES, 100 * self.pairs), MOST_RESAMPLES)
+        others = [i for i in range(len(self.labels)) if i != place]
         other, found = self.arrays[place], []
-        for label, own in zip(self.labels, self.arrays, strict=True):
-            if label == self.labels[place]:
-                continue
+        for i, level in zip(others, levels or [LEVEL] * len(others), strict=True):
+            label, own = self.labels[i], self.arrays[i]
             if find_array(self.quantity) == PAIRS:
-                each = compare_pairs(own, other, resamples=resamples)
+                each = compare_pairs(own, other, resamples=resamples, level=level)
             else:
-                each = compare_counts(own, other, _compute(self.quantity), resamples=resamples)
+                measure = _compute(self.quantity)
+                each = compare_counts(own, other, measure, resamples=resamples, level=level)
             if self.quantity.better == "lower":
                 each = replace(each, wins=each.losses, losses=each.wins)
             found.append(replace(each, label=label, against=self.labels[place]))
@@ -80,6 +81,7 @@ def compare_counts(
     measure: Callable[..., Floats],
     seed: int = 0,
     resamples: int = RESAMPLES,
+    level: float = LEVEL,
 ) -> Difference:
     """Compare a measure of two learners on the same stream.
 
@@ -120,11 +122,15 @@ def compare_counts(
     centre = float(differ((every[0].sum(axis=0), every[1].sum(axis=0))))
     drawn, deviations = estimate(starts)
     parts = differ(blocks_at(fixed))
-    return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations, parts)
+    return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations, parts, level)
 
 
 def compare_pairs(
-    one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 0, resamples: int = RESAMPLES
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
 ) -> Difference:
     random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
     # The correctly ordered pairs and all pairs, by their blocks.
@@ -142,7 +148,7 @@ def compare_pairs(
     (value,), (deviation,) = estimate(ones)
     drawn, deviations = estimate(times)
     parts = _own_area(first) - _own_area(second)
-    return _studentise(float(value), float(deviation), drawn - float(value), deviations, parts)
+    return _studentise(float(value), float(deviation), drawn - float(value), deviations, parts, level)
 
 
 def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:
@@ -172,7 +178,7 @@ def _jackknife(left: Floats, times: Floats | None = None) -> Floats:
 
 
 def _studentise(
-    value: float, deviation: float, errors: Floats, deviations: Floats, parts: Floats
+    value: float, deviation: float, errors: Floats, deviations: Floats, parts: Floats, level: float
 ) -> Difference:
     above, equal, below = (int(np.count_nonzero(each)) for each in (parts > 0, parts == 0, parts < 0))
     if deviation == 0.0:  # the two agree in every block, or differ by a constant
@@ -185,7 +191,7 @@ def _studentise(
         if math.isfinite(value) and t.size >= errors.size // 2:
             # The interval is symmetric, like the test: it excludes 0 where p is below the level.
             sizes = np.abs(t)
-            reach = float(np.quantile(sizes, 1 - LEVEL)) * deviation
+            reach = float(np.quantile(sizes, 1 - level)) * deviation
             low, high = value - reach, value + reach
             p = float((1 + np.count_nonzero(sizes >= abs(value / deviation))) / (1 + t.size))
     numbers = value, low, high, p, math.nan, deviation, math.nan

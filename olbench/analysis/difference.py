@@ -37,7 +37,11 @@ FEWEST_OF_CLASS = 5
 
 @dataclass(frozen=True)
 class Difference:
-    """An algorithm minus another one on a data set; `adjusted` is p with Holm's correction."""
+    """An algorithm minus another one on a data set.
+
+    `adjusted` is p with Holm's correction. The interval is corrected with it: it excludes 0 where the two
+    differ significantly, and only there.
+    """
 
     label: str
     against: str
@@ -109,6 +113,8 @@ class Contest(ABC):
             place = self.labels.index(self.best if against is None else against)
             found = self.compare(place)
             adjusted = self.correct(place, found) if against is None else holm([each.p for each in found])
+            pairs = zip(found, adjusted, strict=True)
+            found = self.compare(place, [LEVEL * (each.p / q if q else 1 / self.pairs) for each, q in pairs])
             limits = self._limits(place)
             self._known[against] = [
                 replace(each, adjusted=q, equal=max(abs(each.low), abs(each.high)) <= limits[each.label])
@@ -145,8 +151,11 @@ class Contest(ABC):
         """What the differences speak of."""
 
     @abstractmethod
-    def compare(self, place: int) -> list[Difference]:
-        """Return the difference of every other algorithm from that at a place, before any correction."""
+    def compare(self, place: int, levels: Sequence[float] = ()) -> list[Difference]:
+        """Return the difference of every other algorithm from that at a place, before any correction.
+
+        Intervals fail with the probability of these levels, by default LEVEL.
+        """
 
     @abstractmethod
     def correct(self, place: int, found: Sequence[Difference]) -> list[float]:
@@ -192,10 +201,10 @@ class TrialContest(Contest):
         shared = difference.wins + difference.ties + difference.losses
         return self.in_folds or shared >= FEWEST_ORDERS
 
-    def compare(self, place: int) -> list[Difference]:
+    def compare(self, place: int, levels: Sequence[float] = ()) -> list[Difference]:
         others = [other for other in range(len(self.labels)) if other != place]
         apart, mean, rows, orders, freedom, count = self._measure(place, others)
-        low, high, p = student_t(mean, rows, freedom, orders, count - 1)
+        low, high, p = student_t(mean, rows, freedom, orders, count - 1, np.array(levels or LEVEL))
         sign = 1 if self.better == "higher" else -1
         wins, ties, losses = (np.count_nonzero(np.sign(apart) == each, axis=1) for each in (sign, 0, -sign))
         names = [(self.labels[other], self.labels[place]) for other in others]
@@ -248,11 +257,17 @@ def drop_noise(one: Floats, other: Floats) -> Floats:
 
 
 def student_t(
-    mean: Floats, rows: Floats, rows_freedom: int, orders: Floats, orders_freedom: Floats
+    mean: Floats,
+    rows: Floats,
+    rows_freedom: int,
+    orders: Floats,
+    orders_freedom: Floats,
+    level: Floats | float = LEVEL,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the ends of the 95% interval of each mean, and its p, from one variance or the sum of both.
+    """Return the ends of the interval of each mean, and its p, from one variance or the sum of both.
 
-    NaN is a variance that is not known. Without any variation, p is 1 for a mean of 0, else 0.
+    The interval fails with the probability `level`. NaN is a variance that is not known. Without any
+    variation, p is 1 for a mean of 0, else 0.
     """
     parts = np.stack([rows, orders])
     freedom = np.stack([np.full(mean.shape, float(rows_freedom)), orders_freedom])
@@ -263,7 +278,7 @@ def student_t(
         weights = np.where(known, np.square(parts) / freedom, 0.0).sum(axis=0)
         degrees = np.where(variance > 0.0, np.square(variance) / weights, 1.0)
         error = np.sqrt(variance)
-        reach = special.stdtrit(degrees, 1 - LEVEL / 2) * error
+        reach = special.stdtrit(degrees, 1 - level / 2) * error
         p = np.where(variance > 0.0, 2 * special.stdtr(degrees, -np.abs(mean / error)), mean == 0.0)
     nothing = ~known.any(axis=0) | np.isnan(mean)
     low, high, p = (np.where(nothing, math.nan, each) for each in (mean - reach, mean + reach, p))

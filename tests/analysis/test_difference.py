@@ -24,7 +24,7 @@ def contest(values, **more):
 
 def test_without_groups_it_is_the_paired_t_test():
     values = np.random.default_rng(0).normal(size=(3, 20)) * 0.01 + [[0.2], [0.21], [0.22]]
-    found = {each.label: each for each in contest(values).differences("a")}
+    found = {each.label: each for each in contest(values).compare(0)}
     for place, label in enumerate("abc"):
         if label != "a":
             test = scipy_stats.ttest_rel(values[place], values[0])
@@ -117,7 +117,7 @@ def test_the_best_is_corrected_for_all_pairs_and_a_named_one_for_its_own():
 def test_few_permutations_are_no_reward():
     values = [[0.2, 0.3] * 3, [0.21, 0.2901] * 3, [0.2, 0.3] * 3]
     assert contest(np.array(values)[:, :4]).bold() == {"a", "c"}
-    assert contest(np.array(values)[:, :4], overlap=0.1).bold() == {"a", "b", "c"}
+    assert contest(np.array(values)[:, :4], in_folds=True).bold() == {"a", "b", "c"}
     assert contest(values).bold() == {"a", "b", "c"}
 
 
@@ -192,7 +192,7 @@ counts = hnp.arrays(np.int64, st.tuples(st.integers(2, 5), st.integers(2, 25)), 
 
 @given(counts, st.sampled_from([0.0, 1 / 9, 0.25, 1.0]))
 def test_folds_have_the_corrected_test_of_nadeau_and_bengio(table, overlap):
-    found = contest(table / 1243, overlap=overlap).differences("a")
+    found = contest(table / 1243, overlap=overlap).compare(0)
     k = table.shape[1]
     for row, each in zip(table[1:], found, strict=True):
         apart = (row - table[0]) / 1243
@@ -268,3 +268,22 @@ def test_what_a_difference_speaks_of():
     assert contest(values, is_fresh=True).over == "draws"
     groups = contest(values, influence=np.zeros((2, 50)), rows=500)
     assert (groups.over, groups.differences()[0].over) == ("rows", "rows")
+
+
+def test_an_interval_excludes_0_where_the_two_differ_significantly_and_only_there():
+    random = np.random.default_rng(5)
+    excluded = 0
+    for _ in range(60):
+        own = contest(random.normal(size=(6, 10)) + random.normal(size=(6, 1)) / 3)
+        for against in (None, "c"):
+            for each in own.differences(against):
+                assert (each.low > 0 or each.high < 0) == each.significant
+                assert each.high - each.low >= np.ptp(scipy_reach(own, each)) * (1 - 1e-9)
+                excluded += each.significant
+    assert excluded > 15
+
+
+def scipy_reach(own, each):
+    """Return the uncorrected interval."""
+    one, other = (own.values[own.labels.index(label)] for label in (each.label, each.against))
+    return tuple(scipy_stats.ttest_rel(one, other).confidence_interval())

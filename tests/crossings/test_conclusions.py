@@ -338,7 +338,8 @@ def check_equal(study, found, losses, apart):
         return
     mean = sum(apart) / len(apart)
     variance = sum((each - mean) ** 2 for each in apart) / (len(apart) - 1) / len(apart)
-    reach = abs(float(mean)) + reference.t.ppf(0.975, len(apart) - 1) * math.sqrt(variance)
+    level = stats.LEVEL * (found.p / found.adjusted if found.adjusted else 1.0)
+    reach = abs(float(mean)) + reference.t.ppf(1 - level / 2, len(apart) - 1) * math.sqrt(variance)
     limit = study.negligible
     if limit is None:
         limit = SHARE * min(study.error(losses[label]) for label in (found.label, found.against))
