@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 from olbench.algorithms.algorithm import make_algorithm
-from olbench.algorithms.definition import NATIVE, OPTIONS, Definition, Parameter, Value
+from olbench.algorithms.definition import KERNEL, KERNELS, NATIVE, OPTIONS, Definition, Parameter, Value
 from olbench.errors import UserError
 from olbench.structs import Flat, Key, Node, anything, many, mapping, name_text, place_errors, with_schema
 
@@ -82,8 +82,16 @@ def read_options(
     keys = (*(["grid"] if tuned else []), "covariance", "kernel", "allocation", "multiclass", "id")
     with place_errors(places[next(key for key in keys if key in places)]):
         for values in product(*tuned.values()):
-            made = make_algorithm(definition.id, **fixed, **dict(zip(tuned, values, strict=True)))
+            made = make_algorithm(
+                definition.id, **choose_options(fixed, dict(zip(tuned, values, strict=True)))
+            )
     return fixed if tuned else made.options
+
+
+def choose_options(fixed: Mapping[str, Any], tuned: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with tuned ones; a kernel that is tuned leaves out what belongs to the others."""
+    unused = [name for name in KERNEL if "kernel" in tuned and name not in KERNELS[tuned["kernel"]]]
+    return {name: value for name, value in {**fixed, **tuned}.items() if name not in unused}
 
 
 def check_value(

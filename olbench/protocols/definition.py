@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.algorithms.definition import Definition, Value
-from olbench.algorithms.spec import AlgorithmSpec
+from olbench.algorithms.spec import AlgorithmSpec, choose_options
 from olbench.data.source import Source
 from olbench.errors import UserError, plural
 from olbench.learners.examples import Ints
@@ -430,9 +430,8 @@ class Cell:
     def options_of(self, choice: Choice) -> Mapping[str, Any]:
         """Return the options of the entry, with the tuned ones of a choice."""
         tuned = {name: choice[name] for name in self.tuned_options if name in choice}
-        return (
-            make_algorithm(self.spec.id, **self.spec.options, **tuned).options if tuned else self.spec.options
-        )
+        options = self.spec.options
+        return make_algorithm(self.spec.id, **choose_options(options, tuned)).options if tuned else options
 
     def view(self, record: Record) -> Record:
         """Return the record as its row of the report shows it."""
