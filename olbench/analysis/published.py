@@ -144,6 +144,8 @@ class Paper:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The level that each mark of significance stands for; None if the paper does not explain it.
     marks: Mapping[str, float | None] = field(default_factory=dict)
+    #: The level of the paired t-test over permutations, uncorrected, that decides what the paper has in bold.
+    bold: float | None = None
     marked: tuple[MarkedTable, ...] = ()
     ranks: tuple[PrintedRanks, ...] = ()
     also: Mapping[str, "Paper"] = field(default_factory=dict)
@@ -235,6 +237,7 @@ _PLAIN = structs.make_keys(
     unavailable=structs.mapping(text),
     groups=structs.mapping(structs.many(text)),
     marks=structs.mapping(_read_level),
+    bold=_read_level,
 )
 _FILE = (
     *_PLAIN,

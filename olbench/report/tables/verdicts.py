@@ -2,15 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 from olbench.analysis import verdicts
 from olbench.analysis.claims import DERANGED, HOLDS
+from olbench.analysis.difference import TrialContest
 from olbench.analysis.evidence import UNEXPLAINED, NamedRow, joint_verdicts
 from olbench.analysis.verdicts import DEVIATION, NOT_COMPARABLE, REPRODUCED, Judgement
 from olbench.errors import count
 from olbench.protocols.definition import find_quantity
+from olbench.records.quantities import Quantity
 from olbench.report import table as t
 from olbench.report import words
 from olbench.report.figures.palette import display_name
@@ -42,6 +45,10 @@ CLAIMS_NOTE = (
     "sets, and on more than the claim holds on. Tests are conditional on each data set, and not corrected "
     "for their number."
 )
+BOLD_NOTE = (
+    "* or bold, by the paper's own test: the best in our run, and all that the paired t-test over the shared "
+    "permutations at {:.0%}, uncorrected, does not find worse; it is over orders of these rows."
+)
 #: How many numbers the best wrong learner reproduces, and its name.
 MOST_WRONG = Format(
     lambda best: f"{best[0]:.0f} ({best[1]})",
@@ -69,7 +76,7 @@ def overview(report: Report) -> Table | None:
     else:
         quantity = report.judged[0]
         for dataset in shown_datasets(report):
-            best = report.results.best[dataset]
+            best = _find_bold(report, dataset, quantity)
             for row in report.paper.algorithms if report.paper else ():
                 judgement = report.by_place.get((dataset, row, quantity.name))
                 cells[dataset, row] = mark(judgement, judgement is not None and judgement.label in best)
@@ -90,11 +97,23 @@ def overview(report: Report) -> Table | None:
 
     title = capitalise(quantity.title if report.is_cross_validated else quantity.counted)
     title += ", ours / the paper's" if report.judgements else ""
-    notes = [words.describe_bold(report.results), f"{legend(report)}." if report.judgements else ""]
+    bold = words.describe_bold(report.results)
+    if report.paper and report.paper.bold and not report.is_cross_validated:
+        bold = BOLD_NOTE.format(report.paper.bold)
+    notes = [bold, f"{legend(report)}." if report.judgements else ""]
     if report.is_cross_validated and verdicts.suspects(report.judgements):
         notes.append("?: the printed number is unexplained.")
     format = Format(show, plain=plain, verdict=lambda value: getattr(value, "verdict", ""))
     return by_dataset(title, format, cells, " ".join(filter(None, notes)))
+
+
+def _find_bold(report: Report, dataset: str, quantity: Quantity) -> set[str]:
+    """Return what the test of the paper leaves in bold or, if the paper names none, our own."""
+    contest, level = report.results.contest(dataset, quantity), report.paper and report.paper.bold
+    if not (level and isinstance(contest, TrialContest)):
+        return report.results.best[dataset]
+    found = replace(contest, influence=None).differences()
+    return {contest.best, *(each.label for each in found if each.p > level)}
 
 
 def shown_datasets(report: Report) -> list[str]:
