@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from olbench.protocols.definition import Series
     from olbench.report.table import Table
 
-__all__ = ["curves", "gaussian", "ranks", "table"]
+__all__ = ["curves", "gaussian", "pairwise", "ranks", "table"]
 #: How many rounds are drawn unless they are named.
 FIRST_CHANGES = 6
 
@@ -117,6 +117,26 @@ def ranks(results: "Results", *, ax: "Axes | None" = None) -> Any:
     if ax is not None:
         return figures.draw_ranks(ax, across, figures.find_looks(results))
     return figures.critical_difference_figure(across, figures.find_looks(results), report.headline.title)
+
+
+def pairwise(results: "Results", *, ax: "Axes | None" = None) -> Any:
+    """Draw the comparison of every two algorithms over data sets: difference, wins/ties/losses and p.
+
+    A cell does not depend on which other algorithms take part (Ismail-Fawaz and others, arXiv:2305.11921).
+    With `results.against("arow")`, the figure has one row: that algorithm against each of the others. The
+    result is a matplotlib Figure, or `ax` if it is given.
+
+    >>> from olbench import load_results
+    >>> pairwise(load_results("scw").against("arow"))
+    <Picture size 700x150 with 1 Axes>
+    """
+    from olbench.report.figures import run as figures
+    from olbench.report.model import FEWEST_FOR_PAIRS, Report
+
+    report = Report(results, None)
+    if not report.pairwise:
+        raise UserError(f"pairs are compared over at least {FEWEST_FOR_PAIRS} data sets")
+    return figures.pairwise_figure(report) if ax is None else figures.draw_pairs(ax, report)
 
 
 def gaussian(

@@ -145,6 +145,11 @@ class Contest(ABC):
         """Whether it rests on enough trials to print an algorithm that is not worse than the best in bold."""
         return True
 
+    def exceeds(self, constant: float) -> bool:
+        """Return whether the best is better than a constant, at the 5% level where there is a test."""
+        best = float(self.means[self.labels.index(self.best)])
+        return best > constant if self.better == "higher" else best < constant
+
     @property
     @abstractmethod
     def over(self) -> Over:
@@ -200,6 +205,17 @@ class TrialContest(Contest):
     def is_tested(self, difference: Difference) -> bool:
         shared = difference.wins + difference.ties + difference.losses
         return self.in_folds or shared >= FEWEST_ORDERS
+
+    def exceeds(self, constant: float) -> bool:
+        place = self.labels.index(self.best)
+        known = None if self.influence is None else self.influence[place] * [[1.0], [0.0]]
+        values = np.stack([self.values[place], np.full(self.values.shape[1], constant)])
+        means = np.array([self.means[place], constant])
+        [found] = replace(
+            self, labels=(self.best, ""), means=means, values=values, influence=known
+        ).differences("")
+        # The best is one of several that could have exceeded it.
+        return super().exceeds(constant) and not found.p * len(self.labels) > LEVEL
 
     def compare(self, place: int, levels: Sequence[float] = ()) -> list[Difference]:
         others = [other for other in range(len(self.labels)) if other != place]

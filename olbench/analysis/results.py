@@ -176,7 +176,7 @@ class Within(NamedTuple):
     differences: list[Difference]
 
 
-#: By data set, the measure of always predicting the more frequent class, and entries no better than it.
+#: By data set, the score of always predicting the more frequent class, and the entries no better than it.
 Guesses = dict[str, tuple[float, list[Entry]]]
 
 
@@ -345,6 +345,8 @@ class Results:
             contest = self.contest(dataset, headline)
             if contest is None or len(self.contestants(dataset)) < 2:
                 continue
+            if self.control and self.control not in contest.labels:
+                continue
             control = self._find_control(contest)
             found[dataset] = Within(contest.best, control or contest.best, contest.differences(control))
         return found
@@ -357,9 +359,11 @@ class Results:
 
     def against(self, algorithm: str) -> "Results":
         """Return the results with every difference taken from one algorithm, by label, id or title."""
-        labels = self.find_labels([algorithm])
-        if len(labels) > 1:
-            raise UserError(f"'{algorithm}' is {list_some(labels, 4)}; name one of them")
+        compared = {each.label for name in self.datasets for each in self.contestants(name)}
+        labels = [label for label in self.find_labels([algorithm]) if label in compared]
+        if len(labels) != 1:
+            reason = f"is {list_some(labels, 4)}; name one of them" if labels else "has no trial to compare"
+            raise UserError(f"'{algorithm}' {reason}")
         return replace(self, control=labels[0])
 
     def overlap(self, dataset: str) -> float:
@@ -449,7 +453,8 @@ class Results:
         places = [each for name in datasets for each in find_names(name, known, "data set", "the run")]
         chosen = (each for each in self.entries if each.label in labels)
         entries = tuple(each for each in chosen if each.dataset in (places or self.datasets))
-        return replace(self, entries=entries, among=self.among or tuple(self.labels))
+        control = self.control if self.control in labels else ""
+        return replace(self, entries=entries, among=self.among or tuple(self.labels), control=control)
 
     def highlight(self, algorithms: Iterable[str]) -> "Results":
         """Return the results with some algorithms, named by label, id or title, that stand out."""
@@ -527,15 +532,14 @@ def _find_rate(entry: Entry) -> float | None:
 
 
 def find_guesses(results: Results) -> Guesses:
-    headline = results.protocol.quantities[0]
-    found: Guesses = {}
+    headline, guesses = results.protocol.quantities[0], {}
     for dataset in results.datasets:
         share = _find_majority(results, dataset)
         guess = None if share is None else headline.guess(share)
         if guess is not None:
             entries = [e for e in results.of(dataset) if not headline.is_better(e.mean(headline), guess)]
-            found |= {dataset: (guess, entries)} if entries else {}
-    return found
+            guesses[dataset] = guess, entries
+    return guesses
 
 
 def _find_majority(results: Results, dataset: str) -> float | None:

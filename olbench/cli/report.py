@@ -2,9 +2,10 @@
 
 import shlex
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @names_flag("--algorithms", "ids, titles or labels: compare only these algorithms.")
 @names_flag("--datasets", "data sets: compare only on these.")
 @names_flag("--highlight", "algorithms that stand out in tables and figures.")
+@click.option("--against", metavar="NAME", help="Compare with this algorithm instead of the best one.")
 @click.option(
     "--figures", metavar="DIR", type=PATH, help="Also draw the figures as PNG, PDF and SVG into this folder."
 )
@@ -59,12 +61,7 @@ if TYPE_CHECKING:
 @click.option("--write-expected", type=FILE, help="Write the verdicts of this report as such a file.")
 @plugin_flag("Python file with algorithms of the run, or with more tables.")
 @TRUST
-def command(
-    folders: tuple[Path, ...], full: bool, form: str | None, output: Path | None, table: str | None,
-    measures: list[str], algorithms: list[str], datasets: list[str], highlight: list[str],
-    figures: Path | None, bands: str, no_titles: bool, everything: bool, strict: Path | None,
-    write_expected: Path | None, plugins: tuple[str, ...], trust_plugins: bool,
-) -> None:  # fmt: skip
+def command(folders: tuple[Path, ...], plugins: tuple[str, ...], trust_plugins: bool, **flags: Any) -> None:
     """Report on RUN, finished or not: a folder, a bundle (.olb), or the name of a run that ships.
 
     Without RUN, report on the newest run below results/. By default, print one screen: winners, ranks,
@@ -81,67 +78,122 @@ def command(
       olbench report results/quick --format latex --table results
       olbench report scw --algorithms AROW,SCW-I,SCW-II --datasets splice,usps
       olbench report results/mine --highlight my-rule --figures figures
+      olbench report results/mine --against my-rule
       olbench report results/before results/after
       olbench report results/scw --strict results/scw/expected.yaml
     """
-    from olbench.analysis.claims import expected_text
-    from olbench.analysis.results import load_results, newest
-    from olbench.records.container import is_bundle
-    from olbench.records.shipped import is_shipped
-    from olbench.report.comparison import comparison_document
-    from olbench.report.document import report_document, table_document
-    from olbench.report.model import make_report, select_rows
+    from olbench.analysis.results import newest
 
     for file in (output, write_expected):
         refuse_overwriting(file, *folders, *plugins)
     load_code(plugins, folders if trust_plugins else ())
-    names = {"measures": measures, "algorithms": algorithms, "datasets": datasets, "highlight": highlight}
+    wanted = Wanted(**flags)
+    wanted.check()
     if len(folders) > 1:
-        if any(names.values()) or table or figures or everything or strict or write_expected:
-            raise UserError(
-                "several runs are compared side by side; --measures, --algorithms, --datasets, --highlight, "
-                "--table, --figures, --all, --strict and --write-expected take one run"
-            )
-        runs = [load_results(choose_run(folder)) for folder in folders]
-        deliver(render(comparison_document(runs), form or "text", output), output)
+        compare_side_by_side(folders, wanted)
         return
-    if everything and (output or form or full or table):
-        raise UserError(
-            "--all writes every format to one folder; leave out --format, --output, --full and --table"
-        )
-    folder = choose_run(folders[0]) if folders else newest(Path("results"))
-    if everything and is_bundle(folder):
-        raise UserError(f"--all needs a folder, and {folders[0]} is a file; use --format and --output")
-    report = make_report(folder, measures)
-    if (strict or write_expected) and (algorithms or datasets):
-        raise UserError("expected verdicts are about the whole run; leave out --algorithms and --datasets")
-    report = select_rows(replace(report, band=bands), algorithms, datasets)
-    report = replace(report, results=report.results.highlight(highlight))
+    given = folders[0] if folders else newest(Path("results"))
+    report = make_selection(choose_run(given) if folders else given, wanted)
     if not report.rows:
-        say(f"olbench: no trial of {folder} is done yet; run its config first", err=True)
+        say(f"olbench: no trial of {report.results.folder} is done yet; run its config first", err=True)
         sys.exit(4)
-    if (strict or write_expected) and report.paper is None:
+    write_report(report, wanted, str(given))
+    if wanted.strict:
+        sys.exit(judge_strictly(report, wanted.strict))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The flags of the command."""
+
+    full: bool
+    form: str | None
+    output: Path | None
+    table: str | None
+    measures: list[str]
+    algorithms: list[str]
+    datasets: list[str]
+    highlight: list[str]
+    against: str | None
+    figures: Path | None
+    bands: str
+    no_titles: bool
+    everything: bool
+    strict: Path | None
+    write_expected: Path | None
+
+    @property
+    def selection(self) -> dict[str, list[str]]:
+        names = ("measures", "algorithms", "datasets", "highlight")
+        found = {name: getattr(self, name) for name in names} | {"against": [self.against or ""]}
+        return {name: own for name, own in found.items() if any(own)}
+
+    @property
+    def is_strict(self) -> bool:
+        return bool(self.strict or self.write_expected)
+
+    def check(self) -> None:
+        if self.everything and (self.output or self.form or self.full or self.table):
+            raise UserError(
+                "--all writes every format to one folder; leave out --format, --output, --full and --table"
+            )
+        if self.is_strict and (self.algorithms or self.datasets):
+            raise UserError(
+                "expected verdicts are about the whole run; leave out --algorithms and --datasets"
+            )
+
+
+def compare_side_by_side(folders: Sequence[Path], wanted: Wanted) -> None:
+    from olbench.analysis.results import load_results
+    from olbench.report.comparison import comparison_document
+
+    if wanted.selection or wanted.table or wanted.figures or wanted.everything or wanted.is_strict:
+        raise UserError(
+            "several runs are compared side by side; --measures, --algorithms, --datasets, --highlight, "
+            "--against, --table, --figures, --all, --strict and --write-expected take one run"
+        )
+    runs = [load_results(choose_run(folder)) for folder in folders]
+    deliver(render(comparison_document(runs), wanted.form or "text", wanted.output), wanted.output)
+
+
+def make_selection(folder: Path, wanted: Wanted) -> "Report":
+    from olbench.records.container import is_bundle
+    from olbench.report.model import make_report, select_rows
+
+    if wanted.everything and is_bundle(folder):
+        raise UserError(f"--all needs a folder, and {folder} is a file; use --format and --output")
+    report = replace(make_report(folder, wanted.measures), band=wanted.bands)
+    report = select_rows(report, wanted.algorithms, wanted.datasets)
+    results = report.results.highlight(wanted.highlight)
+    if wanted.is_strict and report.paper is None:
         raise UserError(f"{folder} is not compared with a paper, so there are no verdicts")
-    if everything:
+    return replace(report, results=results.against(wanted.against) if wanted.against else results)
+
+
+def write_report(report: "Report", wanted: Wanted, given: str) -> None:
+    from olbench.analysis.claims import expected_text
+    from olbench.records.shipped import is_shipped
+    from olbench.report.document import report_document, table_document
+
+    results, titles = report.results, not wanted.no_titles
+    if wanted.everything:
         # The folder of a run that ships may be read-only, and is not the user's.
-        own = Path(f"{report.results.name}-report") if is_shipped(folder) else folder / "report"
-        write_all(report, own, not no_titles)
-    elif full or form or output or table:
-        document = table_document(report, table) if table else report_document(report)
-        deliver(render(document, form or "text", output), output)
+        shipped = is_shipped(results.folder)
+        write_all(report, Path(f"{results.name}-report") if shipped else results.folder / "report", titles)
+    elif wanted.full or wanted.form or wanted.output or wanted.table:
+        document = table_document(report, wanted.table) if wanted.table else report_document(report)
+        deliver(render(document, wanted.form or "text", wanted.output), wanted.output)
     else:
-        flags = [word for name, own in names.items() if own for word in (f"--{name}", ",".join(own))]
-        again = shlex.join(["olbench", "report", str(folders[0] if folders else folder), *flags])
-        click.echo(render_brief(report, again), nl=False)
-    if figures:
-        say(f"{count(draw(report, figures, not no_titles), 'figure')} in {figures}", err=True)
-    if (missing := len(report.results.missing)) and (output or everything):
-        rows = count(len(report.results.entries), "row")
+        flags = [word for name, own in wanted.selection.items() for word in (f"--{name}", ",".join(own))]
+        click.echo(render_brief(report, shlex.join(["olbench", "report", given, *flags])), nl=False)
+    if wanted.figures:
+        say(f"{count(draw(report, wanted.figures, titles), 'figure')} in {wanted.figures}", err=True)
+    if (missing := len(results.missing)) and (wanted.output or wanted.everything):
+        rows = count(len(results.entries), "row")
         say(f"incomplete: {missing} of {rows} not finished; the report says which", err=True)
-    if write_expected:
-        deliver(expected_text(report.judgements, report.claims), write_expected, "list of verdicts")
-    if strict:
-        sys.exit(judge_strictly(report, strict))
+    if wanted.write_expected:
+        verdicts = expected_text(report.judgements, report.claims)
+        deliver(verdicts, wanted.write_expected, "list of verdicts")
 
 
 def render_brief(report: "Report", again: str) -> str:

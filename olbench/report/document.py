@@ -21,7 +21,7 @@ from olbench.report.tables.curves import curve_data
 from olbench.report.tables.facts import config_yaml
 from olbench.report.tables.results import describe_choices, describe_edges, flag_notes, is_time, results
 from olbench.report.tables.summary import describe_best, headline_lines, list_gaps, list_notices, list_winners
-from olbench.report.words import describe_bold, describe_guesses, is_fixed
+from olbench.report.words import describe_bold, is_fixed
 
 NAMED, RANKED = 2, 8
 #: The fewest rows of a table, even on a low terminal, and the lines around them: title, headings, note.
@@ -137,8 +137,9 @@ def brief_parts(report: Report, again: str, width: int = 80, height: int = 40) -
     longest, reason = (max(map(len, texts)) for texts in zip(*steps, strict=True))
     shown = "  {:{}}  {}" if longest + reason + 4 <= width else "  {0}\n    {2}"
     next_lines = "\n".join(["Next", *(shown.format(command, longest, why) for command, why in steps)])
-    guesses = describe_guesses(report.guesses, report.headline, NAMED)
-    after = filter(None, (describe_ranks(report), guesses, describe_flags(report), next_lines))
+    after = filter(
+        None, (describe_ranks(report), report.describe_guesses(NAMED), describe_flags(report), next_lines)
+    )
     texts = (before, *after)
     lines = sum(math.ceil(len(line) / width) for text in texts for line in text.splitlines())
     most = max(FEWEST, height - lines - len(texts) - AROUND)

@@ -22,6 +22,9 @@ from olbench.protocols import Experiment, Protocol
 from olbench.records.quantities import TEST_ERROR, Quantity
 from olbench.report import words
 
+#: Two algorithms that have fewer data sets in common are not compared over them.
+FEWEST_FOR_PAIRS = 3
+
 
 class Standing(NamedTuple):
     label: str
@@ -243,6 +246,20 @@ class Report:
     def guesses(self) -> Guesses:
         return results.find_guesses(self.results)
 
+    def describe_guesses(self, most: int = 6) -> str:
+        return words.describe_guesses(self.guesses, self.headline, self.unlearnt, most)
+
+    @cached_property
+    def unlearnt(self) -> dict[str, bool]:
+        """The data sets whose best algorithm is not better than guessing, and whether a test says so."""
+        found, headline = {}, self.headline
+        for dataset, (guess, _) in self.guesses.items():
+            contest = self.results.contest(dataset, headline)
+            if contest is not None and not contest.exceeds(guess):
+                best = contest.means[contest.labels.index(contest.best)]
+                found[dataset] = headline.is_better(float(best), guess)
+        return found
+
     @cached_property
     def taus(self) -> dict[str, float]:
         return verdicts.taus(self.attempt) if self.attempt else {}
@@ -251,15 +268,22 @@ class Report:
     def across(self) -> stats.Across | str:
         return stats.across(self.means, self.headline.better)
 
+    @property
+    def control(self) -> str:
+        """The algorithm that others are compared with across data sets; '' is the best."""
+        return self.results.twins.get(self.results.control, self.results.control)
+
     @cached_property
     def against(self) -> stats.Against | str:
         """The comparison over data sets with the control of the results or, without one, with the best."""
-        control = self.results.twins.get(self.results.control, self.results.control) or None
-        return stats.against(self.means, self.headline.better, control, self.results.config.negligible)
+        negligible = self.results.config.negligible
+        return stats.against(self.means, self.headline.better, self.control or None, negligible)
 
     @cached_property
     def pairwise(self) -> list[stats.Pair]:
-        return stats.pairwise(self.means, self.headline.better)
+        """Every two algorithms over the data sets that both have, at least FEWEST_FOR_PAIRS."""
+        found = stats.pairwise(self.means, self.headline.better)
+        return [each for each in found if each.wins + each.ties + each.losses >= FEWEST_FOR_PAIRS]
 
 
 def _select(judgements: Iterable[Judgement], results: Results) -> list[Judgement]:

@@ -97,7 +97,10 @@ class Widths:
         return max((cell_len(word) for text in texts for word in text.split()), default=0)
 
     def squeeze(self, width: int) -> None:
-        """Wrap columns of words, starting with the last, until the table fits; then share the spare width."""
+        """Wrap columns of words, starting with the last, until the table fits; then share the spare width.
+
+        Changes `least` and `wraps`, the widths that lines are printed in.
+        """
         every = range(len(self.least))
         self.least = [max(self.least[x], self._longest_word(x) if self.wraps[x] else 0) for x in every]
         for x in reversed(every):

@@ -1,7 +1,7 @@
 """Sentences, marks and legends that several tables share."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -105,14 +105,20 @@ def describe_identification(found: Identification) -> str:
     )
 
 
-def describe_guesses(found: Guesses, quantity: Quantity, most: int = 6) -> str:
+def name_guess(quantity: Quantity) -> str:
+    return "chance" if quantity.guessed == "half" else "always predicting the more frequent class"
+
+
+def describe_guesses(found: Guesses, quantity: Quantity, unlearnt: Collection[str], most: int = 6) -> str:
+    """Name the algorithms that are no better than guessing on data sets from which others learnt."""
     listed = [
         f"{list_some([entry.label for entry in entries], most)} on {dataset} ({quantity.text(guess)})"
         for dataset, (guess, entries) in found.items()
+        if entries and dataset not in unlearnt
     ]
     if not listed:
         return ""
-    lead = f"No better than always predicting the more frequent class ({quantity.title} in brackets)"
+    lead = f"No better than {name_guess(quantity)} ({quantity.title} in brackets)"
     more = f"; and on {len(listed) - most} more data sets" if len(listed) > most + 1 else ""
     return f"{lead}: {'; '.join(listed[:most] if more else listed)}{more}."
 
@@ -150,7 +156,9 @@ TESTS = {
 
 def describe_over(results: Results) -> str:
     """Return what the differences of a run speak of, such as "over orders of these rows"."""
-    return " or ".join(OVER[each] for each in results.overs)
+    is_single = all(entry.planned == 1 for entry in results.entries)
+    order = " in this order" if is_single else ""
+    return " or ".join(OVER[each] + order * (each == "rows") for each in results.overs)
 
 
 def name_test(results: Results) -> str:
@@ -163,6 +171,10 @@ def name_test(results: Results) -> str:
 def describe_correction(results: Results) -> str:
     """Return how p-values are corrected: against the best, which the data selected, for all pairs."""
     pairs = f"comparisons with {results.control}" if results.control else "pairs of algorithms"
+    contests = [results.contest(name, results.protocol.quantities[0]) for name in results.datasets]
+    if len(contests) == 1 and (contest := contests[0]):
+        number = len(contest.labels) - 1 if results.control else contest.pairs
+        return f"Holm's correction for {count(number, 'comparison' if results.control else 'pair')}"
     return f"Holm's correction for all {pairs}"
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import product
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -274,6 +275,68 @@ def _draw_ranks(panel: Axes, across: "Across", look: Looks) -> None:
             side, text, how = worst, f"{rank:.2f}  {name}", {**how, "ha": "left", "xytext": (4, 0)}
         panel.plot([rank, rank, side], [0, y, y], color=ink, linewidth=0.5, zorder=1, clip_on=False)
         panel.annotate(text, (side, y), **how)
+
+
+def pairwise_figure(report: "Report") -> Figure:
+    """Draw the comparison of every two algorithms over data sets, or of the named one with the others.
+
+    After the multiple comparison matrix of Ismail-Fawaz and others (2023): a cell does not depend on which
+    other algorithms take part.
+    """
+    rows, columns = _choose_pairs(report)
+    heading = (
+        f"Pairs over data sets: difference in {report.headline.title}, row minus column; data sets "
+        "won/tied/lost by the row;\np of Wilcoxon's signed-rank test, not corrected. Bold: p below 5%. Blue: "
+        "the row is better."
+    )
+    with style.new_page(heading, 0.85 + 0.42 * len(rows)) as (figure, [panel]):
+        _draw_pairs(panel, report, rows, columns)
+    return figure
+
+
+def draw_pairs(panel: Axes, report: "Report") -> Axes:
+    with style.our_settings():
+        _draw_pairs(panel, report, *_choose_pairs(report))
+    return panel
+
+
+def _choose_pairs(report: "Report") -> tuple[list[str], list[str]]:
+    """Return the rows and the columns, best mean first; of many algorithms, only the best have a column."""
+    labels = dict.fromkeys(label for pair in report.pairwise for label in (pair.first, pair.second))
+    means = {label: [row.get(label, np.nan) for row in report.means.values()] for label in labels}
+    order = sorted(means, key=lambda label: report.headline.loss(np.nanmean(means[label])))
+    control = report.control
+    columns = [label for label in order if label != control][:MANY]
+    return ([control], columns) if control else (columns, columns)
+
+
+def _draw_pairs(panel: Axes, report: "Report", rows: Sequence[str], columns: Sequence[str]) -> None:
+    found = {(each.first, each.second): each for each in report.pairwise}
+    quantity = report.headline
+    cells = np.full((len(rows), len(columns)), np.nan)
+    for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
+        pair, sign = found.get((row, column)), 1
+        if pair is None:
+            pair, sign = found.get((column, row)), -1
+        if pair is None:
+            continue
+        cells[y, x] = -sign * quantity.loss(pair.mean)
+        signs = (pair.wins, pair.ties, pair.losses)[::sign]
+        text = f"{quantity.text(sign * pair.mean, sign='+')}\n{'/'.join(map(str, signs))}\n{pair.p:.2g}"
+        weight = "bold" if pair.p < 1 - LEVEL else "normal"
+        size = 6.5 if len(columns) <= 10 else 5
+        panel.text(x, y, text, ha="center", va="center", fontsize=size, fontweight=weight, linespacing=1.15)
+    # Pale colours, on which black letters can be read.
+    reach = 2 * np.nanmax(np.abs(cells), initial=1e-300)
+    panel.imshow(cells, cmap="RdBu", vmin=-reach, vmax=reach, aspect="auto")
+    names = [shorten(display_name(label), style.BESIDE) for label in columns]
+    is_wide = max(map(len, names)) * len(names) > LEVEL_LETTERS
+    panel.set_xticks(range(len(columns)), names, rotation=90 if is_wide else 0)
+    panel.set_yticks(range(len(rows)), [shorten(display_name(label), style.BESIDE) for label in rows])
+    panel.xaxis.tick_top()
+    panel.tick_params(length=0)
+    panel.grid(visible=False)
+    panel.spines[:].set_visible(False)
 
 
 def confusion_figure(

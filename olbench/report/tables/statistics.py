@@ -26,7 +26,7 @@ def statistics_data(report: Report) -> Mapping[str, Any]:
         "across": comparison
         if isinstance(comparison, str)
         else {**vars(comparison), "against": against if isinstance(against, str) else asdict(against)},
-        "pairwise": [vars(each) for each in report.pairwise] if len(report.results.datasets) > 1 else [],
+        "pairwise": [vars(each) for each in report.pairwise],
     }
 
 
@@ -94,23 +94,30 @@ def _count_signs(each: Any) -> str:
 
 
 @table("Statistics", 212)
-def pairwise(report: Report) -> Table | None:
-    """Return every pair of algorithms over the data sets that both have."""
-    if isinstance(report.across, str):
-        return None
+def pairwise(report: Report) -> Table:
+    """Return every pair of algorithms, or those of the named one, over the data sets that both have."""
     shown = (
         *columns("first", "second", format=t.ALGORITHM),
         Column("mean difference", measured(report.headline, sign="+")),
         Column("wins/ties/losses", t.RIGHT, name="counts"),
         Column("p", t.P),
     )
-    listed = sorted(report.pairwise, key=lambda each: each.p)
+    control = report.control
+    own = (each for each in report.pairwise if control in (each.first, each.second, ""))
+    listed = sorted(own, key=lambda each: each.p)
     title = "Pairs of algorithms over data sets, first minus second"
     if len(listed) > MOST_PAIRS:
         title += f"; the {MOST_PAIRS} with the smallest p"
     rows = [(each.first, each.second, each.mean, _count_signs(each), each.p) for each in listed[:MOST_PAIRS]]
     note = "p: Wilcoxon's signed-rank test, not corrected. A row does not depend on the other algorithms."
     return Table(title, shown, rows, note)
+
+
+@figures("Statistics", 212)
+def pairwise_figures(report: Report) -> Figures:
+    from olbench.report.figures.run import pairwise_figure
+
+    return {"pairwise": partial(pairwise_figure, report)} if report.pairwise else {}
 
 
 @table("Statistics", 213)

@@ -1,16 +1,18 @@
 """The summary: the run, the winner and how certain that is, and a paragraph for a paper."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from olbench.analysis.difference import Difference
 from olbench.analysis.stats import Against
-from olbench.errors import count, list_some
+from olbench.errors import count, list_some, show_number
 from olbench.records.quantities import Quantity
 from olbench.report import table as t
 from olbench.report import words
+from olbench.report.doubts import list_doubts
 from olbench.report.figures.palette import display_name
 from olbench.report.model import Report
 from olbench.report.table import Column, Table, capitalise, columns
@@ -45,7 +47,8 @@ def headline_lines(report: Report, made: str, few: int = FEW) -> list[str]:
     protocol = f"Protocol: {report.protocol.id}, {settings}" if settings else ""
     marked = f"Highlighted: {', '.join(results.highlighted)}" if results.highlighted else ""
     notes = (marked, *list_gaps(report, few), *_list_remarks(report))
-    return list(filter(None, [run, protocol, *describe_best(report), *notes, *report.verdict_lines]))
+    best, doubts, verdicts = describe_best(report), list_doubts(report), report.verdict_lines
+    return list(filter(None, [run, protocol, *best, *doubts, *notes, *verdicts]))
 
 
 def describe_best(report: Report) -> tuple[str, ...]:
@@ -72,70 +75,121 @@ def list_gaps(report: Report, few: int = FEW) -> list[str]:
 
 def list_notices(report: Report) -> list[str]:
     """Return what qualifies the results: missing trials and measures, equal algorithms, guessing."""
-    guesses = words.describe_guesses(report.guesses, report.headline)
-    return list(filter(None, ("\n".join(list_gaps(report)), *_list_remarks(report), guesses)))
+    gaps = "\n".join(list_gaps(report))
+    return list(filter(None, (gaps, *list_doubts(report), *_list_remarks(report), report.describe_guesses())))
 
 
 def winner_sentence(report: Report, name: Callable[[str], str] = str) -> str:
     """Return who wins, by how much and how sure that is: on one data set, or over several."""
     if len(report.winners) == 1:
         return _describe_one(report, name)
-    if isinstance(report.against, str):
-        if not report.winners:
-            return ""
-        most, size = report.most_wins[1], count(len(report.winners), "data set")
-        best = f"the {report.headline.best} {report.headline.title}"
-        return f"{_name_first(report, name)} {best} on {most} of {size}."
-    return _describe_several(report, report.against, name)
+    if not isinstance(report.against, str):
+        return _describe_several(report, report.against, name)
+    if not report.winners:
+        return ""
+    most, size = report.most_wins[1], count(len(report.winners), "data set")
+    lead = (
+        f"{_name_first(report, name)} the {report.headline.best} {report.headline.title} on {most} of {size}."
+    )
+    return f"{lead} {_count_differences(report, name)}".strip()
 
 
-def _describe_one(report: Report, name: Callable[[str], str]) -> str:
-    headline, [(best, _)] = report.headline, report.winners
-    texts = {
-        each.label: t.spread(headline).text(spread_of(each, headline))
-        for each in report.results.contestants(best.dataset)
-    }
-    title, dataset, over = headline.title, best.dataset, words.describe_over(report.results)
-    lead = f"{name(best.label)} has the {headline.best} {title} on {dataset}, {texts[best.label]}"
-    found = None if report.results.missing else report.results.within.get(dataset)
-    if found is None:
-        return f"{lead}."
-    if not found.differences:
-        return f"{lead}; no other algorithm has this measure."
-    if all(math.isnan(each.p) for each in found.differences):
-        return f"{lead}; one trial is too few for a test."
-    control, by_kind = found.against, _sort(headline, found.differences)
-    equal, level = by_kind[EQUAL], by_kind[LEVEL]
-    if len(equal) + len(level) == 1:
-        [rival] = equal or level
-        both = f"{name(control)} and {name(rival.label)}"
-        values = f"{texts[control]} and {texts[rival.label]} {title}"
-        if equal:
-            reach = headline.text(max(abs(rival.low), abs(rival.high)))
-            lead = f"{both} are practically equal on {dataset}: {values}, difference at most {reach} {over}"
-        else:
-            apart = _show(headline, rival, -1)
-            lead = f"{both} are not separable on {dataset}: {values}, difference {apart} {over}"
-        equal = level = []
-    elif control != best.label:
-        lead = f"{name(control)} has {texts[control]} {title} on {dataset}"
-    sentences = [lead]
-    for kind, rivals in (("Not separable from it", level), ("Practically equal", equal)):
-        if rivals:
-            shown = (f"{name(each.label)} ({_show(headline, each, 1)})" for each in rivals)
-            sentences.append(f"{kind}: {list_some(list(shown), 3)}")
-    kinds = [kind for kind in (WORSE, BETTER) if by_kind[kind]]
-    for kind in kinds:
-        sizes = (f"{name(each.label)} by {_show(headline, each, 0)}" for each in by_kind[kind])
-        sentences.append(f"{capitalise(kind)}: {list_some(list(sizes), 4)}")
-    tested = f"In brackets: 95% intervals {over}"
-    if kinds:
-        corrected = words.describe_correction(report.results)
-        tested += f"; {' and '.join(kinds)}: significant at 5%, with {corrected}"
-    return f"{'. '.join([*sentences, tested])}."
+def _count_differences(report: Report, name: Callable[[str], str]) -> str:
+    """Return on how many data sets the others are better or worse than the named algorithm."""
+    results = report.results
+    if not results.control:
+        return ""
+    kinds_of = [_sort(report.headline, found.differences) for found in results.within.values()]
+    found = []
+    for kind in (BETTER, WORSE):
+        counts = Counter(each.label for kinds in kinds_of for each in kinds[kind])
+        listed = [f"{name(label)} ({number})" for label, number in counts.most_common()]
+        found.append(f"{kind}: {list_some(listed, 4) or 'none'}")
+    tested = f"at 5% {words.describe_over(results)}, with {words.describe_correction(results)}"
+    return f"Against {name(results.control)}, {'; '.join(found)} (number of data sets, {tested})."
 
 
 EQUAL, LEVEL, WORSE, BETTER = "practically equal", "not separable", "worse", "better"
+
+
+def _describe_one(report: Report, name: Callable[[str], str]) -> str:
+    """Return at most three sentences: the best, those that are worse, and what that rests on."""
+    [(best, _)], results = report.winners, report.results
+    found = None if results.missing else results.within.get(best.dataset)
+    rivals = found.differences if found else []
+    scale = _Scale(report.headline, rivals)
+    means = {
+        each.label: scale.value(each.mean(report.headline)) for each in results.contestants(best.dataset)
+    }
+    on = f"{report.headline.title.removesuffix(' (%)')} on {best.dataset}"
+    lead = f"{name(best.label)} has the {report.headline.best} {on}, {means[best.label]}"
+    if found is None or not rivals:
+        return f"{lead}{'' if found is None else '; no other algorithm has this measure'}."
+    if all(math.isnan(each.p) for each in rivals):
+        is_single = all(each.planned == 1 for each in results.entries)
+        few = "one trial is too few" if is_single else "a class has too few rows"
+        return f"{lead}; {few} for a test."
+    kinds = _sort(report.headline, rivals)
+    alike = [(kind, each) for kind in (LEVEL, EQUAL) for each in kinds[kind]]
+    control = found.against
+    if len(alike) == 1:
+        [(kind, rival)] = alike
+        values = f"{means[control]} and {means[rival.label]}"
+        apart = scale.bound(rival) if kind == EQUAL else f"a difference of {scale.change(rival, -1)}"
+        both = f"{name(control)} and {name(rival.label)}"
+        lead = f"{both} are {kind} by {on}: {values}, {apart}"
+    else:
+        if control != best.label:
+            lead = f"The {on} is {means[control]} for {name(control)}"
+            lead += f"; {name(best.label)} has the {report.headline.best}, {means[best.label]}"
+        for kind in (LEVEL, EQUAL):
+            shown = [f"{name(each.label)} by {scale.change(each, 1)}" for each in kinds[kind]]
+            lead += f"; {kind}: {list_some(shown, 3)}" if shown else ""
+    sentences, tested = [lead], f"Brackets: 95% intervals {words.describe_over(results)}"
+    differing = [kind for kind in (WORSE, BETTER) if kinds[kind]]
+    if differing:
+        sentences.append("; ".join(scale.list(kind, kinds[kind], name) for kind in differing))
+        tested += f"; {' or '.join(differing)}: at 5%, with {words.describe_correction(results)}"
+    return f"{'. '.join([*sentences, tested])}."
+
+
+class _Scale:
+    """How sentences print a quantity: rates in percent, and their differences in points."""
+
+    def __init__(self, quantity: Quantity, differences: Sequence[Difference]):
+        self.quantity, self.is_rate = quantity, quantity.is_rate
+        sizes = [size for each in differences for size in (abs(each.mean), each.high - each.low) if size > 0]
+        # One digit, unless it would show a difference as zero.
+        self.digits = (1 if min(sizes, default=1.0) >= 0.0005 else 2) if self.is_rate else quantity.digits
+        self.unit = " points" if self.is_rate else ""
+
+    def number(self, value: float) -> str:
+        return show_number(100 * value if self.is_rate else value, self.digits)
+
+    def value(self, value: float) -> str:
+        return f"{self.number(value)}%" if self.is_rate else self.quantity.text(value)
+
+    def change(self, each: Difference, sign: int) -> str:
+        """Return a difference with its interval or, with sign -1, the opposite one."""
+        low, high = sorted((sign * each.low, sign * each.high))
+        return f"{self.number(sign * each.mean)}{self.unit} ({self.number(low)} to {self.number(high)})"
+
+    def bound(self, each: Difference) -> str:
+        """Return how large a difference is at most, rounded up."""
+        reach = max(abs(each.low), abs(each.high))
+        steps = 10**self.digits * (100 if self.is_rate else 1)
+        shown = self.number(math.ceil(reach * steps) / steps)
+        return f"a difference of at most {shown}{self.unit}" if reach else "the same in every trial"
+
+    def list(self, kind: str, rivals: Sequence[Difference], name: Callable[[str], str]) -> str:
+        """Return algorithms with the sizes of their differences, the closest first."""
+        sizes = []
+        for place, each in enumerate(sorted(rivals, key=lambda each: abs(each.mean))):
+            low, high = sorted((abs(each.low), abs(each.high)))
+            size = self.number(abs(each.mean))
+            verb, unit = ("is ", f"{self.unit} {kind}") if place == 0 else ("", "")
+            sizes.append(f"{name(each.label)} {verb}{size}{unit} ({self.number(low)} to {self.number(high)})")
+        return list_some(sizes, 4)
 
 
 def _sort(quantity: Quantity, differences: Sequence[Difference]) -> dict[str, list[Difference]]:
@@ -147,14 +201,6 @@ def _sort(quantity: Quantity, differences: Sequence[Difference]) -> dict[str, li
     return found
 
 
-def _show(quantity: Quantity, each: Difference, sign: int) -> str:
-    """Return a difference with its interval, with a sign of its own or, with 0, as a size."""
-    mark, turned = ("+", sign) if sign else ("", 1 if each.mean > 0 else -1)
-    low, high = sorted((turned * each.low, turned * each.high))
-    ends = f"{quantity.text(low, sign=mark)} to {quantity.text(high, sign=mark)}"
-    return f"{quantity.text(turned * each.mean, sign=mark)} ({ends})"
-
-
 def _describe_several(report: Report, against: Against, name: Callable[[str], str]) -> str:
     control, over = against.label, count(report.complete, "data set")
     rank = report.ranks[control]
@@ -164,14 +210,15 @@ def _describe_several(report: Report, against: Against, name: Callable[[str], st
         lead += _name_second(control, ranks, name)
     else:
         lead = f"{name(control)} has a mean rank of {rank:.2f} by {report.headline.title} over {over}"
-    counts = {WORSE: 0, BETTER: 0}
+    others, counts = len(against.rivals), {WORSE: 0, BETTER: 0}
     for each in against.rivals:
         if each.significant:
             counts[WORSE if each.wins < each.losses else BETTER] += 1
-    shown = [f"{number} significantly {word}" for word, number in counts.items() if number or word == WORSE]
-    pairs = "all pairs" if against.selected else "these comparisons"
-    tested = f"of the {len(against.rivals)} others, {' and '.join(shown)} (Wilcoxon, 5%, Holm over {pairs})"
-    return f"{lead}; {tested}.{_describe_stability(report, control, name) if against.selected else ''}"
+    shown = [f"{n} {'is' if n == 1 else 'are'} significantly {word}" for word, n in counts.items() if n]
+    corrected = f"{math.comb(others + 1, 2)} pairs" if against.selected else f"{count(others, 'comparison')}"
+    which = " and ".join(shown) or "none is significantly worse"
+    tested = f"Of the {others} others, {which} (Wilcoxon, 5%, Holm over {corrected})"
+    return f"{lead}. {tested}.{_describe_stability(report, control, name) if against.selected else ''}"
 
 
 def _describe_stability(report: Report, control: str, name: Callable[[str], str]) -> str:
@@ -207,6 +254,7 @@ def summary_data(report: Report) -> Mapping[str, Any]:
     return {
         "missing": report.results.missing,
         "summary": texts if report.paper else None,
+        "doubts": list_doubts(report),
         "no_better_than_guessing": guessed,
         "equal": report.results.twins,
     }
@@ -215,8 +263,7 @@ def summary_data(report: Report) -> Mapping[str, Any]:
 @table("Summary", 10, data=summary_data, on_page=False)
 def summary(report: Report) -> str:
     lines = headline_lines(report, f"run of {report.made}")
-    guesses = words.describe_guesses(report.guesses, report.headline)
-    return "\n".join(filter(None, (*lines, describe_edges(report), guesses)))
+    return "\n".join(filter(None, (*lines, describe_edges(report), report.describe_guesses())))
 
 
 @table("Ranking", 12)
