@@ -242,7 +242,7 @@ def test_the_same_record_gives_the_same_bytes_in_another_process(small: Results,
     )
     other = {"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "0"}
     subprocess.run([sys.executable, "-c", code, tmp_path / "there"], check=True, cwd=ROOT, env=other)
-    expected = [f"curves-{name}" for name in DATASETS] + ["overview", "ranks"]
+    expected = [f"curves-{name}" for name in DATASETS] + ["overview", "ranks", "pairwise"]
     assert [path.name for path in here] == [f"{name}.{f}" for name in expected for f in ("png", "pdf", "svg")]
     for path in here:
         assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes(), path.name

@@ -228,8 +228,11 @@ def _describe_stability(report: Report, control: str, name: Callable[[str], str]
     without = report.across.without
     if not without:
         return f" Whichever data set is left out, {name(control)} stays first."
-    changed = [f"{name(label)} would lead without {dataset}" for dataset, label in without.items()]
-    return f" {capitalise(list_some(changed, 3))}."
+    changed: dict[str, list[str]] = {}
+    for dataset, label in without.items():
+        changed.setdefault(label, []).append(dataset)
+    listed = [f"{name(label)} without {list_some(datasets, 3)}" for label, datasets in changed.items()]
+    return f" Not robust: first would be {list_some(listed, 3)}."
 
 
 def _name_first(report: Report, name: Callable[[str], str]) -> str:
