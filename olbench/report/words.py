@@ -128,7 +128,7 @@ def describe_twins(results: Results) -> str:
     for label, twin in results.twins.items():
         groups.setdefault(twin, [twin]).append(label)
     listed = "; ".join(" = ".join(group) for group in groups.values())
-    return f"Equal in every count of every trial, and ranked once: {listed}" if groups else ""
+    return f"Identical results, ranked as one: {listed}" if groups else ""
 
 
 def count_trials(results: Results) -> str:
@@ -183,7 +183,8 @@ def describe_bold(results: Results) -> str:
     note = f"* or bold: {best}, or not significantly worse ({describe_level(results)})."
     contests = (results.contest(name, results.protocol.quantities[0]) for name in results.datasets)
     if not all(each.is_tested(apart) for each in contests if each for apart in each.differences()):
-        note += f" With fewer than {FEWEST_ORDERS} {plural(results.numbered)}, only the best."
+        few = f"With fewer than {FEWEST_ORDERS} {plural(results.numbered)}, only the best is marked"
+        note += f" {few}: so few cannot tell it from the others."
     return note
 
 

@@ -39,7 +39,7 @@ def test_algorithms_that_are_equal_in_every_count_are_ranked_once():
     assert report.across.labels == ("perceptron", "pa", "arow")
     board = make_leaderboard(report, MISTAKE_RATE)
     assert board["mean rank"] == [1.5, 1.5, 3.0, 3.0]
-    said = "Equal in every count of every trial, and ranked once: perceptron = averaged-perceptron"
+    said = "Identical results, ranked as one: perceptron = averaged-perceptron"
     assert board.note.endswith(f"{said}.")
     assert said in render(report, "text")
     assert said in render(report, "html")

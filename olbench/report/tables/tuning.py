@@ -37,7 +37,7 @@ def tuning(report: Report) -> Iterator[Part]:
             *columns("smallest", "largest", format=end),
         ),
         rows,
-        "This would be the error of reporting the tuning trials instead of new ones.",
+        "How much better the tuning trials looked than new ones.",
     )
     if undefined:
         where, ties = ", ".join(undefined), report.results.config.tuning.ties
