@@ -111,15 +111,16 @@ def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> A
     friedman = _friedman(table)
     tests = (*friedman, *_iman_davenport(friedman[0], n, k))
     groups, power = _groups(ranks, critical), _power(n, k, critical)
-    return Across(datasets, labels, ranks, *tests, critical, groups, power, _leave_one_out(found))
+    return Across(datasets, labels, ranks, *tests, critical, groups, power, leave_one_out(means, better))
 
 
 def _order(ranks: Mapping[str, float]) -> list[str]:
     return sorted(ranks, key=lambda label: (ranks[label], label))
 
 
-def _leave_one_out(found: Losses) -> dict[str, str]:
-    table, datasets, labels = found
+def leave_one_out(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> dict[str, str]:
+    """Return the algorithms that would lead if a data set were left out, where that changes who leads."""
+    table, datasets, labels = _find_losses(means, better)
     ranks = _rank(table)
     leader = labels.index(_order(_average_ranks(table, labels))[0])
     # Sums of ranks are whole or halves: no rounding.

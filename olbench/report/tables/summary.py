@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from olbench.analysis.difference import Difference
-from olbench.analysis.stats import Against
+from olbench.analysis.stats import Against, leave_one_out
 from olbench.errors import count, list_some, show_number
 from olbench.records.quantities import Quantity
 from olbench.report import table as t
@@ -145,11 +145,11 @@ def _describe_one(report: Report, name: Callable[[str], str]) -> str:
         for kind in (LEVEL, EQUAL):
             shown = [f"{name(each.label)} by {scale.change(each, 1)}" for each in kinds[kind]]
             lead += f"; {kind}: {list_some(shown, 3)}" if shown else ""
-    sentences, tested = [lead], f"Brackets: 95% intervals {words.describe_over(results)}"
+    sentences, tested = [lead], f"In brackets: 95% intervals {words.describe_over(results)}"
     differing = [kind for kind in (WORSE, BETTER) if kinds[kind]]
     if differing:
         sentences.append("; ".join(scale.list(kind, kinds[kind], name) for kind in differing))
-        tested += f"; {' or '.join(differing)}: at 5%, with {words.describe_correction(results)}"
+        tested += f"; {' or '.join(differing)}: significant at 5%, with {words.describe_correction(results)}"
     return f"{'. '.join([*sentences, tested])}."
 
 
@@ -223,9 +223,7 @@ def _describe_several(report: Report, against: Against, name: Callable[[str], st
 
 def _describe_stability(report: Report, control: str, name: Callable[[str], str]) -> str:
     """Return whether another algorithm would lead if one data set were left out."""
-    if isinstance(report.across, str):
-        return ""
-    without = report.across.without
+    without = leave_one_out(report.means, report.headline.better)
     if not without:
         return f" Whichever data set is left out, {name(control)} stays first."
     changed: dict[str, list[str]] = {}

@@ -42,8 +42,8 @@ CLAIMS_NOTE = (
     "By chance: how often the claim does at least as well under random relabelling of the algorithms "
     f"(all derangements, or {DERANGED} random ones). Not significant: the run neither supports nor "
     "contradicts the claim significantly. Reversed: the opposite is significant on at least half of the data "
-    "sets, and on more than the claim holds on. Each test concerns one data set, over orders "
-    "of its rows; p-values are not corrected for multiple testing."
+    "sets, and on more than the claim holds on. Each test is over the orders, folds or "
+    "splits of one data set; p-values are not corrected for multiple testing."
 )
 BOLD_NOTE = (
     "* or bold, by the paper's own test: the best in our run, and all that the paired t-test over the shared "
