@@ -211,7 +211,7 @@ def table(results: "Results", name: str = "") -> "Table":
         report, such as "results", "ranking" or "within".
 
     A cell is mean ± sample standard deviation. Bold: the best on each data set, and all not significantly
-    different from it.
+    worse.
 
     >>> from olbench import load_results
     >>> found = table(load_results("scw"))

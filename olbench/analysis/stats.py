@@ -52,7 +52,6 @@ class Across:
     critical_difference: float
     #: The largest groups of at least two whose average ranks differ by less than the critical difference.
     groups: tuple[tuple[str, ...], ...]
-    power: str
     #: The algorithms that would lead if a data set were left out, where that changes who leads.
     without: dict[str, str]
 
@@ -110,8 +109,8 @@ def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> A
     ranks, critical = _average_ranks(table, labels), critical_difference(k, n)
     friedman = _friedman(table)
     tests = (*friedman, *_iman_davenport(friedman[0], n, k))
-    groups, power = _groups(ranks, critical), _power(n, k, critical)
-    return Across(datasets, labels, ranks, *tests, critical, groups, power, leave_one_out(means, better))
+    groups = _groups(ranks, critical)
+    return Across(datasets, labels, ranks, *tests, critical, groups, leave_one_out(means, better))
 
 
 def _order(ranks: Mapping[str, float]) -> list[str]:
@@ -466,17 +465,6 @@ def _groups(ranks: Mapping[str, float], critical: float) -> tuple[tuple[str, ...
         if len(group) > 1 and not (groups and set(group) <= set(groups[-1])):
             groups.append(group)
     return tuple(groups)
-
-
-def _power(n: int, k: int, critical: float) -> str:
-    """Describe what goes undetected: Wilcoxon's smallest p is 2^(1-n), which Holm multiplies by the pairs."""
-    pairs = k * (k - 1) // 2
-    needed = 1 + math.ceil(math.log2(pairs / LEVEL))
-    return (
-        f"With {k} algorithms and {n} data sets, a difference below {critical:.2f} average ranks cannot be "
-        f"detected at the {LEVEL:.0%} level, and Wilcoxon's test with Holm's correction over {pairs} pairs "
-        f"detects nothing with fewer than {needed} data sets."
-    )
 
 
 def derangements(size: int, most: int) -> NDArray[np.int64]:

@@ -43,7 +43,7 @@ def across(report: Report) -> Part:
         rows,
         f"Friedman: chi-square {found.statistic:.2f}, p = {found.p:.3g}; Iman-Davenport: F "
         f"{found.iman_davenport:.2f}, p = {found.iman_davenport_p:.3g}; critical difference "
-        f"{found.critical_difference:.2f} (Nemenyi, 5%). {found.power} Ranks depend on which algorithms take "
+        f"{found.critical_difference:.2f} (Nemenyi, 5%). Ranks depend on which algorithms take "
         "part; the table of pairs does not.",
     )
 

@@ -129,7 +129,7 @@ def _describe_one(report: Report, name: Callable[[str], str]) -> str:
         is_single = all(each.planned == 1 for each in results.entries)
         few = "one trial is too few" if is_single else "a class has too few rows"
         return f"{lead}; {few} for a test."
-    kinds = _sort(report.headline, rivals)
+    kinds = _sort(report.headline, [each for each in rivals if not math.isnan(each.p)])
     alike = [(kind, each) for kind in (LEVEL, EQUAL) for each in kinds[kind]]
     control = found.against
     if len(alike) == 1:
