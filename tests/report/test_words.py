@@ -55,8 +55,8 @@ def test_a_summary_has_at_most_three_sentences_and_sizes_in_points():
     assert f"pa1 is {mean:.1f} points worse ({100 * low:.1f} to {100 * high:.1f})." in text
     assert "are not separable by mistake rate on splice: " in text
     assert text.endswith(
-        "In brackets: 95% intervals over orders of these rows; worse: significant at 5%, with Holm's "
-        "correction for 3 pairs."
+        "In brackets: 95% intervals over orders of these rows, uncorrected; worse: significant at 5%, with "
+        "Holm's correction for 3 pairs."
     )
 
 
@@ -70,6 +70,22 @@ def test_a_difference_within_what_is_negligible_is_practically_equal():
     assert "worse" not in text
     same = winner_sentence(report_of({"arow": base, "scw1": base}))
     assert "the same in every trial" in same
+
+
+def test_several_that_are_not_separable_are_listed_the_closest_first():
+    """Each interval is that of SciPy, in points, and only the first has the unit."""
+    rates = dict(
+        zip(("arow", "scw1", "cw", "pa1"), draw(5, 0.2, 0.203, 0.206, 0.3, deviation=0.02), strict=True)
+    )
+    text = winner_sentence(report_of(rates))
+    best, *others = sorted(("arow", "scw1", "cw"), key=lambda label: rates[label].mean())
+    shown = []
+    for other in others:
+        apart = 100 * (rates[other] - rates[best])
+        low, high = reference.ttest_1samp(apart, 0).confidence_interval(0.95)
+        unit = "" if shown else " points"
+        shown.append(f"{other} {apart.mean():.1f}{unit} ({low:.1f} to {high:.1f})")
+    assert f"; not separable: {', '.join(shown)}. pa1 is " in text
 
 
 def test_one_permutation_is_no_test():
@@ -250,3 +266,15 @@ def test_the_matrix_of_pairs_has_every_pair_both_ways():
     assert len(mine.texts) == 2
     with pytest.raises(UserError, match="at least 3 data sets"):
         olbench.plot.pairwise(results.select([], ["splice"]))
+
+
+def test_a_constant_is_tested_with_the_errors_of_rows():
+    """One permutation of a measure whose rows are known: t of the groups, against a constant."""
+    random = np.random.default_rng(6)
+    values, sums = np.array([[0.30], [0.33]]), random.standard_normal((2, 100))
+    sums -= sums.mean(axis=1, keepdims=True)
+    contest = TrialContest(("a", "b"), values[:, 0], "lower", None, values, influence=sums, rows=1000)
+    error = np.sqrt(100 / 99 * np.square(sums[0]).sum()) / 1000
+    for t in (1.5, 2.1, 2.4, 3.0):
+        p = 2 * 2 * reference.t.sf(t, 99)
+        assert contest.exceeds(0.30 + t * error) == (p <= 0.05)

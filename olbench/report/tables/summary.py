@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from olbench.analysis.difference import Difference
 from olbench.analysis.stats import Against, leave_one_out
 from olbench.errors import count, list_some, show_number
@@ -135,17 +137,19 @@ def _describe_one(report: Report, name: Callable[[str], str]) -> str:
     if len(alike) == 1:
         [(kind, rival)] = alike
         values = f"{means[control]} and {means[rival.label]}"
-        apart = scale.bound(rival) if kind == EQUAL else f"a difference of {scale.change(rival, -1)}"
+        apart = (
+            scale.bound(rival) if kind == EQUAL else f"a difference of {scale.change(rival, -1, scale.unit)}"
+        )
         both = f"{name(control)} and {name(rival.label)}"
         lead = f"{both} are {kind} by {on}: {values}, {apart}"
     else:
         if control != best.label:
             lead = f"The {on} is {means[control]} for {name(control)}"
             lead += f"; {name(best.label)} has the {report.headline.best}, {means[best.label]}"
-        for kind in (LEVEL, EQUAL):
-            shown = [f"{name(each.label)} by {scale.change(each, 1)}" for each in kinds[kind]]
-            lead += f"; {kind}: {list_some(shown, 3)}" if shown else ""
-    sentences, tested = [lead], f"In brackets: 95% intervals {words.describe_over(results)}"
+        lead = "; ".join(
+            [lead, *(scale.list(kind, kinds[kind], name) for kind in (LEVEL, EQUAL) if kinds[kind])]
+        )
+    sentences, tested = [lead], f"In brackets: 95% intervals {words.describe_over(results)}, uncorrected"
     differing = [kind for kind in (WORSE, BETTER) if kinds[kind]]
     if differing:
         sentences.append("; ".join(scale.list(kind, kinds[kind], name) for kind in differing))
@@ -169,10 +173,10 @@ class _Scale:
     def value(self, value: float) -> str:
         return f"{self.number(value)}%" if self.is_rate else self.quantity.text(value)
 
-    def change(self, each: Difference, sign: int) -> str:
-        """Return a difference with its interval or, with sign -1, the opposite one."""
+    def change(self, each: Difference, sign: float = 1, unit: str = "") -> str:
+        """Return a difference with its interval, turned by a sign."""
         low, high = sorted((sign * each.low, sign * each.high))
-        return f"{self.number(sign * each.mean)}{self.unit} ({self.number(low)} to {self.number(high)})"
+        return f"{self.number(sign * each.mean)}{unit} ({self.number(low)} to {self.number(high)})"
 
     def bound(self, each: Difference) -> str:
         """Return how large a difference is at most, rounded up."""
@@ -182,14 +186,16 @@ class _Scale:
         return f"a difference of at most {shown}{self.unit}" if reach else "the same in every trial"
 
     def list(self, kind: str, rivals: Sequence[Difference], name: Callable[[str], str]) -> str:
-        """Return algorithms with the sizes of their differences, the closest first."""
-        sizes = []
-        for place, each in enumerate(sorted(rivals, key=lambda each: abs(each.mean))):
-            low, high = sorted((abs(each.low), abs(each.high)))
-            size = self.number(abs(each.mean))
-            verb, unit = ("is ", f"{self.unit} {kind}") if place == 0 else ("", "")
-            sizes.append(f"{name(each.label)} {verb}{size}{unit} ({self.number(low)} to {self.number(high)})")
-        return list_some(sizes, 4)
+        """Return algorithms with their differences, the closest first; only the first has units."""
+        first, *others = sorted(rivals, key=lambda each: abs(each.mean))
+        if kind in (LEVEL, EQUAL):
+            shown = [f"{kind}: {name(first.label)} {self.change(first, 1, self.unit)}"]
+            return list_some([*shown, *(f"{name(each.label)} {self.change(each)}" for each in others)], 3)
+        shown = [
+            f"{name(first.label)} is {self.change(first, np.sign(first.mean), f'{self.unit} {kind}')}",
+            *(f"{name(each.label)} {self.change(each, np.sign(each.mean))}" for each in others),
+        ]
+        return list_some(shown, 4)
 
 
 def _sort(quantity: Quantity, differences: Sequence[Difference]) -> dict[str, list[Difference]]:
