@@ -72,7 +72,7 @@ def test_an_undefined_mean_is_neither_ranked_nor_best():
     assert [best.label for best, _ in report.winners] == ["arow", "perceptron", "arow"]
     assert {each.label: each.wins for each in report.standings} == {"perceptron": 1, "arow": 2}
     alone = winner_sentence(Report(made.results(entries[-2:]), None))
-    assert alone.endswith("on synthetic, 0.2500 ± 0.0000; no other algorithm has this measure.")
+    assert alone.endswith("on synthetic, 25.0%; no other algorithm has this measure.")
 
 
 def test_an_algorithm_that_diverges_in_some_permutations_is_never_the_best():
