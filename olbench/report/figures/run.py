@@ -224,7 +224,8 @@ def critical_difference_figure(across: "Across", look: Looks, quantity: str = "m
     """Draw average ranks; `look` has all labels of the run, so that algorithms look as in the curves."""
     heading = (
         f"Average ranks by {quantity}: k = {len(across.labels)} algorithms, N = {len(across.datasets)} "
-        "data sets, 1 is best.\nBars join algorithms that do not differ significantly (Nemenyi test, 5%)."
+        "data sets, 1 is best.\nBars join algorithms that do not differ significantly (Nemenyi test, 5%). "
+        "Ranks depend on who takes part."
     )
     rows = ceil(len(across.labels) / 2) + BAR * len(across.groups)
     with style.new_page(heading, 0.2 + 0.165 * (rows + 3.2)) as (figure, [panel]):
