@@ -84,10 +84,10 @@ def command(folders: tuple[Path, ...], plugins: tuple[str, ...], trust_plugins: 
     """
     from olbench.analysis.results import newest
 
-    for file in (output, write_expected):
+    wanted = Wanted(**flags)
+    for file in (wanted.output, wanted.write_expected):
         refuse_overwriting(file, *folders, *plugins)
     load_code(plugins, folders if trust_plugins else ())
-    wanted = Wanted(**flags)
     wanted.check()
     if len(folders) > 1:
         compare_side_by_side(folders, wanted)

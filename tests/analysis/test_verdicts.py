@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from olbench.analysis.claims import check_claims, compare_expected, expected_text, read_expected
+from olbench.analysis.contests import align
 from olbench.analysis.published import load_paper
-from olbench.analysis.results import aligned, load_results
+from olbench.analysis.results import load_results
 from olbench.analysis.verdicts import DIFFERS, NOT_COMPARABLE, Attempt, judge, taus, time_ratios, verdict
 from olbench.records.quantities import CLOSE, MISTAKE_RATE, REPRODUCED, UPDATES
 from olbench.records.run_file import DataFacts
@@ -197,7 +198,7 @@ def test_of_two_forms_the_usual_one_is_judged():
 def test_entries_are_aligned_by_permutation():
     late = entry("svmguide3", "cw", [0.2, 0.3], planned=3)
     late.columns["number"] = np.array([1, 2])
-    found = aligned([late, entry("svmguide3", "pa", [0.4, 0.5])], MISTAKE_RATE)
+    found = align([late, entry("svmguide3", "pa", [0.4, 0.5])], MISTAKE_RATE)
     np.testing.assert_array_equal(found, [[np.nan, 0.2, 0.3], [0.4, 0.5, np.nan]])
 
 

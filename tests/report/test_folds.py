@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from olbench.analysis.contests import align
 from olbench.analysis.published import load_paper
-from olbench.analysis.results import aligned, load_results
+from olbench.analysis.results import load_results
 from olbench.analysis.verdicts import Attempt, count_tested, judge_tuning
 from olbench.papers.cw2012.significance import contrasts, find_mark, significance, stored_errors
 from olbench.protocols import get_protocol
@@ -68,7 +69,7 @@ def test_bold_and_the_statistics_of_folds_are_by_the_corrected_test(report):
     for dataset in results.datasets:
         [folds] = {entry.recorded_setting["folds"] for entry in results.of(dataset)}
         entries = results.contestants(dataset)
-        values = dict(zip([each.label for each in entries], aligned(entries, headline), strict=True))
+        values = dict(zip([each.label for each in entries], align(entries, headline), strict=True))
         found = results.within[dataset]
         for each in found.differences:
             apart = values[each.label] - values[found.best]

@@ -149,11 +149,10 @@ def _describe_one(report: Report, name: Callable[[str], str]) -> str:
         lead = "; ".join(
             [lead, *(scale.list(kind, kinds[kind], name) for kind in (LEVEL, EQUAL) if kinds[kind])]
         )
-    sentences, tested = [lead], f"In brackets: 95% intervals {words.describe_over(results)}, uncorrected"
-    differing = [kind for kind in (WORSE, BETTER) if kinds[kind]]
-    if differing:
+    sentences, corrected = [lead], words.describe_correction(results)
+    if differing := [kind for kind in (WORSE, BETTER) if kinds[kind]]:
         sentences.append("; ".join(scale.list(kind, kinds[kind], name) for kind in differing))
-        tested += f"; {' or '.join(differing)}: significant at 5%, with {words.describe_correction(results)}"
+    tested = f"In brackets: 95% intervals {words.describe_over(results)}, with {corrected}"
     return f"{'. '.join([*sentences, tested])}."
 
 
