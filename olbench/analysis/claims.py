@@ -72,7 +72,7 @@ class Numbers:
     deviations: Mapping[str, float] = field(default_factory=dict)
     trials: Mapping[str, int] = field(default_factory=dict)
     remarks: Sequence[str] = ()
-    #: The largest difference that the interval allows.
+    #: How much worse one may be than the other, by the interval of their difference.
     reach: Callable[[str, str], float] = lambda one, other: math.nan
 
     def loss(self, algorithm: str) -> float:
@@ -107,7 +107,7 @@ class Observation:
     true: bool
     numbers: str
     ratios: tuple[float, ...] = ()
-    #: The largest differences that the intervals of a claim of equality allow, as shares of means.
+    #: How much worse the intervals allow one to be that is claimed to be as good, as shares of means.
     reaches: tuple[float, ...] = ()
     is_reversed: bool = False
     is_weaker: bool = False
@@ -272,8 +272,14 @@ def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity
         deviations={name: spreads[name][1] for name in trials},
         trials=trials,
         remarks=[f"of {row} on {dataset}, {why} and are left out" for row, why in left_out.items() if why],
-        reach=lambda one, other: max(abs(compare(one, other).low), abs(compare(one, other).high)),
+        reach=lambda one, other: find_excess(compare(one, other), quantity),
     )
+
+
+def find_excess(difference: Difference, quantity: Quantity) -> float:
+    """Return how much worse the first algorithm may be, by the interval; 0 if it is better for certain."""
+    worst = -difference.low if quantity.better == "higher" else difference.high
+    return max(0.0, worst) if not math.isnan(worst) else math.nan
 
 
 def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: Quantity) -> Numbers:
@@ -378,7 +384,7 @@ def _evidence(
         text += f", median ratio of the means {median(ratios):.2f}"
     shares = [share for each in observations.values() for share in each.reaches]
     if shares:
-        text += f", differences of up to {median(shares):.0%} are not excluded (median)"
+        text += f", up to {median(shares):.0%} worse is not excluded (median)"
     show_true = true and (statement.on == "some" or len(observations) == 1)
     word, names = ("true on", true) if show_true else ("not on", false)
     details = ", ".join(f"{name} ({observations[name].numbers})" for name in names)
