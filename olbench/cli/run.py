@@ -148,7 +148,7 @@ def say_first_look(source: "Source") -> None:
 
     data, reading = source.open(), source.spec.reading
     X = data.X[:, :-1] if reading.bias else data.X
-    for what, names in find_oddities(X, data.y, data.about.features).items():
+    for what, names in find_oddities(X, data.y, data.about.features, data.about.label).items():
         say(f"{source.name}: {what}: {list_some(list(map(show_name, names)), 10)}", err=True)
     if source.classes:
         say(f"{source.name}: every label is a class (labels: all); --positive LABEL makes two", err=True)

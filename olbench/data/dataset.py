@@ -1,6 +1,7 @@
 """A data set in memory or mapped from the cache: examples, their storage, and their description."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ FEW_ROWS = 20
 #: Values that are searched for odd columns at once, and rows of larger data that are searched first.
 MOST_VALUES, SAMPLE_ROWS = 1 << 26, 10_000
 CONSTANT, ID, LEAK = "constant", "different in every row, as an id", "gives the label away"
+TWIN = "named like the label, which pandas numbers"
 
 
 @dataclass(frozen=True)
@@ -210,27 +212,30 @@ def first_rows(X: Any) -> Ints:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of differences of the largest numbers
-def find_oddities(X: Any, y: Any, names: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Return the features that are constant, that number the rows, and that give labels away.
+def find_oddities(X: Any, y: Any, names: Sequence[str] = (), label: str = "") -> dict[str, list[str]]:
+    """Return the features that are constant, number the rows, give labels away, or are named like the label.
 
     >>> X = np.column_stack([np.ones(30), np.arange(30.0), np.arange(30) % 2, np.sin(np.arange(30.0))])
     >>> find_oddities(X, np.where(np.arange(30) % 2, 1.0, -1.0), "abcd")
     {'constant': ['a'], 'different in every row, as an id': ['b'], 'gives the label away': ['c']}
     """
     n, d = X.shape
+    # pandas calls a second column `label` label.1; in a feature per text, =TEXT follows.
+    twin = re.compile(rf"{re.escape(label)}\.[0-9]+(=|$)")
+    twins = [name for name in names if label and twin.match(name)]
     if n < FEW_ROWS:
-        return {}
+        return {TWIN: twins} if twins else {}
     columns = np.arange(d) if n * d <= MOST_VALUES else _find_candidates(X, y)
     found: dict[str, list[int]] = {CONSTANT: [], ID: [], LEAK: []}
     step = max(1, MOST_VALUES // n)
     for block in (columns[begin : begin + step] for begin in range(0, columns.size, step)):
         for what, odd in _find_odd(_take_columns(X, block), y, n).items():
             found[what] += block[odd].tolist()
-    return {
-        what: [names[k] if len(names) else f"feature {k + 1}" for k in odd]
-        for what, odd in found.items()
-        if odd
+    named = {
+        what: [names[k] if len(names) else f"feature {k + 1}" for k in odd] for what, odd in found.items()
     }
+    named[TWIN] = [name for name in twins if name not in named[LEAK]]
+    return {what: odd for what, odd in named.items() if odd}
 
 
 def _find_candidates(X: Any, y: Any) -> Ints:

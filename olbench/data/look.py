@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from olbench.data.dataset import FEW_ROWS, ID, LEAK, Dataset, choose_storage, find_oddities
+from olbench.data.dataset import FEW_ROWS, ID, LEAK, TWIN, Dataset, choose_storage, find_oddities
 from olbench.data.formats import find_format
 from olbench.data.labels import MOST_CLASSES, as_targets, is_number, label_text, refuse_regression, show_label
 from olbench.data.load import describe_file, refuse_reading
@@ -172,7 +172,7 @@ def _look_at_table(
         *_describe_cells(table, [k for k in columns if k not in reasons], dates),
         *([ARRIVAL_HINT] if is_sorted and dates else []),
         _describe_scale(deviations, made),
-        *_describe_oddities(find_oddities(data.X, data.y, data.about.features)),
+        *_describe_oddities(find_oddities(data.X, data.y, data.about.features, data.about.label)),
     )
     columns_out = [f"{_show_name(table, k)} ({reasons[k]})" for k in sorted(reasons)]
     size = data.X.shape[1] + 1
@@ -219,8 +219,9 @@ def _stack_numbers(table: TypedFrame, columns: list[int], dates: Mapping[int, Co
 
 def _find_odd_columns(table: TypedFrame, columns: list[int], data: Dataset) -> dict[int, str]:
     """Return the columns to leave out, and why; not those whose features have the names of others."""
-    oddities, counts = find_oddities(data.X, data.y, data.about.features), Counter(data.about.features)
-    odd = {name: what for what in (ID, LEAK) for name in oddities.get(what, []) if counts[name] == 1}
+    features, counts = data.about.features, Counter(data.about.features)
+    oddities = find_oddities(data.X, data.y, features, data.about.label)
+    odd = {name: what for what in (ID, LEAK, TWIN) for name in oddities.get(what, []) if counts[name] == 1}
     names = {feature_name(table, k): k for k in columns}
     names |= {
         f"{feature_name(table, k)}={text}": k

@@ -21,7 +21,7 @@ from olbench.data.labels import (
 )
 from olbench.data.scale import scale_as_read
 from olbench.data.spec import DATE_PARTS, OTHERS, ColumnSpec, DatasetSpec, Reading
-from olbench.data.tables import TypedFrame, as_pair, as_table, find_first, is_frame, list_texts
+from olbench.data.tables import LABEL_NAMES, TypedFrame, as_pair, as_table, find_first, is_frame, list_texts
 from olbench.errors import UserError, count, list_first, show_name
 from olbench.learners.examples import Floats, Ints
 
@@ -49,7 +49,8 @@ def read_frame(data: Any, spec: DatasetSpec) -> Dataset:
 
 def refuse_unnamed(data: Any, label: str | int) -> None:
     if is_frame(data) and label == "":
-        raise UserError(f"name the column of the label, as in label={str(data.columns[-1])!r}")
+        likely = next((name for name in data.columns if str(name).lower() in LABEL_NAMES), data.columns[-1])
+        raise UserError(f"name the column of the label, as in label={str(likely)!r}")
 
 
 def prepare_content(content: Any, spec: DatasetSpec, where: str) -> Dataset:

@@ -1,11 +1,16 @@
 """Columns that are constant, number the rows or give labels away are found in data of any size."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+from olbench import UserError, compare
 from olbench.data import dataset
 from olbench.data.dataset import CONSTANT, ID, LEAK, find_oddities
+from tests.cases import for_each
+
+TWIN = "named like the label, which pandas numbers"
 
 RNG = np.random.default_rng(7)
 N = 3000
@@ -45,3 +50,27 @@ def test_a_matrix_may_have_billions_of_columns(monkeypatch):
     X = sp.csr_matrix((values, (rows, indices)), shape=(n, d))
     found = {CONSTANT: [f"feature {d}"], ID: ["feature 6"], LEAK: ["feature 18"]}
     assert find_oddities(X, y) == found
+
+
+@for_each("second", ["copy", "nearly a copy", "text", "few rows"])
+def test_a_second_column_of_labels_that_pandas_has_renamed_is_named_and_left_out(here, own_folder, second):
+    n = 6 if second == "few rows" else 40
+    y = np.arange(n) % 2
+    label = np.where(y, "yes", "no") if second == "text" else y
+    other = label.copy()
+    if second != "copy":
+        other[:2] = label[1::-1]
+    frame = pd.DataFrame({"a": RNG.random(n), "b": RNG.random(n), "label": label, "label.1": other})
+    frame["label.old"] = RNG.random(n)
+    frame.to_csv("two.csv", index=False)
+    reason = LEAK if second == "copy" else TWIN
+    assert f"left out: 'label.1' ({reason})" in here.out("init", "two.csv", "--force")
+    words = "run", "two.csv", "--algorithms", "perceptron", "--set", "permutations=2", "--out", second
+    words += ("--categorical", "onehot") if second == "text" else ()
+    said = [line for line in here(*words)[2].splitlines() if ": 'label.1" in line]
+    names = "'label.1=no', 'label.1=yes'" if second == "text" else "'label.1'"
+    assert said == [f"two: {reason}: {names}"]
+    with pytest.warns(UserWarning, match=r"^left out: 'label.1' \("):
+        compare(frame, label="label", algorithms=["perceptron"], permutations=2)
+    with pytest.raises(UserError, match="as in label='label'"):
+        compare(frame)

@@ -109,6 +109,8 @@ BROKEN = {
     GOOD + "protocol: stream\npermutations: 5\n": "bad.yaml:4: permutations does not apply to "
     "protocol: stream",
     DATA + "algorithms: [{id: arow, r: 2}]\n": "bad.yaml:2: r is a parameter of arow; write params: {r: ...}",
+    DATA + "algorithms: [{id: arow, label: mine}]\n": "bad.yaml:2: reports call an algorithm by its name; "
+    "write name: ... instead of label",
     GOOD + "plugins: [none.py]\n": "bad.yaml:3: there is no plugin file none.py",
 }  # fmt: skip
 

@@ -88,6 +88,15 @@ def test_duplicates_and_too_few_rows_are_refused(here, config):
         assert (code, words in err, Path("out").exists()) == (2, True, False), err
 
 
+def test_a_report_says_how_many_rows_remained_without_duplicates(here, config):
+    Path("twins.libsvm").write_text("".join(f"{k % 2 * 2 - 1} 1:{k}\n" for k in (*range(12), *range(4))))
+    text = SMALL.partition("algorithms")[0].replace("[breast-cancer]", "[twins.libsvm]")
+    for setting, size in {"remove": "12 of 16", "keep": "16"}.items():
+        words = "--set", f"duplicates={setting}", "--out", setting
+        here.out("run", config(f"{text}algorithms: [perceptron]\n"), *words)
+        assert f"twins.libsvm ({size} \u00d7 1)" in here.out("report", "--full", setting)
+
+
 def test_a_config_that_was_read_before_its_protocol_was_loaded_is_read_again():
     plan = CrossvalExperiment((DatasetSpec("usps"),), (AlgorithmSpec("arow"),), folds=3)
     assert make_protocol(read_plain(Unread, plan.plain(), "config")).experiment == plan
