@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from olbench.cli.output import say_skipped, show_parts
-from olbench.engine.local import warm_up
+from olbench.engine.local import start_processes, warm_up
 from olbench.engine.probing import probe_seconds
 from olbench.engine.resources import duration
 from olbench.engine.reuse import CellReuse, explain_cells
@@ -29,7 +29,10 @@ def show_plan(plan: "Plan", folder: Path) -> None:
     started = perf_counter()
     trials = [each.cell.trial(each.cell.start, "report", 0) for each in reuse if each.would_run]
     warm_up([trial for trial in trials if not trial.is_object], StopFlag())
-    compiling = perf_counter() - started
+    objects = [trial for trial in trials if trial.is_object]
+    start_processes(objects, plan.jobs, plan.cells[0].config.plugins)
+    starting = perf_counter() - started
+    what = "to compile or load the kernels" + " and to start processes" * bool(objects)
     probed = probe_kinds([each.cell for each in reuse if each.would_run], plan.jobs)
     work = plan_table(reuse, probed)
     about = "at least" if None in probed.values() else "about"
@@ -39,8 +42,8 @@ def show_plan(plan: "Plan", folder: Path) -> None:
     show_parts(
         work,
         f"{describe_counts(plan.cells)}\n"
-        f"{about} {duration(compiling + sum(work['time']))} with {count(plan.jobs, 'job')} "
-        f"({duration(compiling)} of it to compile or load the kernels), and {t.show_bytes(memory)} of memory",
+        f"{about} {duration(starting + sum(work['time']))} with {count(plan.jobs, 'job')} "
+        f"({duration(starting)} of it {what}), and {t.show_bytes(memory)} of memory",
         *([reuse_table(reuse)] if records else []),
         f"{count(reused, 'trial')} reused, {sum(each.would_run for each in reuse):,} would run",
     )

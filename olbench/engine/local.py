@@ -187,6 +187,22 @@ def warm_up(trials: Sequence[Trial], stop: StopFlag, say: Callable[[str], None] 
             stop.or_none(start(trial.make_algorithm(), 2).warm_up)
 
 
+def start_processes(trials: Sequence[Trial], jobs: int, plugins: Sequence[str]) -> None:
+    """Do what a run does before its first trial in a process, and end the processes."""
+    if not trials:
+        return
+    calls = (delayed(_start_in_process)(Trial(**each.message()), tuple(plugins)) for each in trials)
+    with suppress(Exception), parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+        Parallel(batch_size=1)(calls)
+    get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
+
+
+def _start_in_process(trial: Trial, plugins: tuple[str, ...]) -> None:
+    for path in plugins:
+        load_plugin(path)
+    start(trial.make_algorithm(), 2)
+
+
 def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:
     try:
         for path in plugins:

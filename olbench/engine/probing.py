@@ -3,6 +3,7 @@
 import math
 import time
 from functools import partial
+from statistics import median
 
 from olbench.algorithms.algorithm import make_algorithm
 from olbench.engine.local import attempt
@@ -14,8 +15,9 @@ from olbench.records import seeds
 
 #: The rows that an estimate from a few rounds may read of data that do not fit in memory.
 PROBED_ROWS = 2000
-#: The seconds that a probe takes at least, unless a trial is shorter; and those to write a record.
-PROBE_SECONDS, RECORD_SECONDS = 0.1, 0.0005
+#: The seconds that a probe takes at least, unless a trial is shorter, and that of a Python object, such as a
+#: tree, which gets slower as it grows; and those to write a record.
+PROBE_SECONDS, OBJECT_SECONDS, RECORD_SECONDS = 0.1, 0.5, 0.0005
 
 
 def probe_seconds(cell: Cell, jobs: int) -> float | None:
@@ -37,14 +39,15 @@ def probe_seconds(cell: Cell, jobs: int) -> float | None:
 
 
 def _probe_trial(cell: Cell) -> float:
-    """Return the seconds that a trial takes beside its passes."""
-    beside = 0.0
-    for number in range(2):  # the first trial may open the data
+    """Return the seconds that a trial usually takes beside its passes."""
+    beside, taken = list[float](), 0.0
+    while len(beside) < 2 or (len(beside) < 10 and taken < PROBE_SECONDS):
         begin = time.perf_counter()
-        record = attempt(cell.trial(cell.start, "report", number), StopFlag())
-        taken = time.perf_counter() - begin
-        beside = max(0.0, taken - ((record or {}).get("seconds") or taken))
-    return beside
+        record = attempt(cell.trial(cell.start, "report", len(beside)), StopFlag())
+        seconds = time.perf_counter() - begin
+        beside.append(max(0.0, seconds - ((record or {}).get("seconds") or seconds)))
+        taken += seconds
+    return median(beside[1:])  # the first trial may open the data
 
 
 def _probe_pass(cell: Cell) -> float:
@@ -54,6 +57,7 @@ def _probe_pass(cell: Cell) -> float:
     else:
         data = source.open()
     labels = "all" if source.classes else "two"
+    enough = OBJECT_SECONDS if cell.definition.order == "object" else PROBE_SECONDS
     first = {name: values[0] for name, values in {**spec.grid, **cell.grid}.items() if values}
     choice = {**cell.start, **first}
     algorithm = make_algorithm(spec.id, **cell.params_of(choice), **cell.options_of(choice))
@@ -67,7 +71,7 @@ def _probe_pass(cell: Cell) -> float:
         if size == order.size:
             return taken / size * cell.rounds
         # A busy machine disturbs few rounds; only where they are slow are they enough.
-        if taken >= (PROBE_SECONDS if size >= 64 else 1.0):
+        if taken >= (enough if size >= 64 else 1.0):
             # The first rounds are unlike the others: most of them are mistakes.
             later = max(0.0, taken - before[1]) / (size - before[0])
             return taken + later * (cell.rounds - size)

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from statistics import median_low
 from threading import Event, Thread
 from typing import Any
 
@@ -69,10 +70,10 @@ class Pace:
         passing = {kind: share * passes / done for kind, (done, passes, _) in seen.items()}
         usual = {kind for kind, (done, *_) in seen.items() if done >= USUAL}
         # What trials take beside their passes. The first few of a kind also wait for data and each other.
-        beside = [max(0.0, waiting[kind] - passing[kind]) for kind in usual] or waiting.values()
-        least = min(beside, default=0.0)
+        beside = [max(0.0, waiting[kind] - passing[kind]) for kind in usual]
+        overhead = median_low(beside or [min(waiting.values(), default=0.0)])
         took = {
-            kind: max(passing[kind], waiting[kind] if kind in usual else min(least, waiting[kind]))
+            kind: max(passing[kind], waiting[kind] if kind in usual else min(overhead, waiting[kind]))
             for kind in seen
         }
         costs, work = defaultdict[tuple[str, ...], float](float), defaultdict[tuple[str, ...], float](float)
@@ -84,7 +85,7 @@ class Pace:
         for kind, number in left.items():
             algorithm = kind[1:3] if costs[kind[1:3]] else ()
             rate = work[algorithm] / costs[algorithm] if costs[algorithm] else 0.0
-            seconds = number * (took[kind] if kind in took else max(least, rate * self.costs[kind]))
+            seconds = number * (took[kind] if kind in took else max(overhead, rate * self.costs[kind]))
             known, guessed = (known + seconds, guessed) if algorithm else (known, guessed + seconds)
         return known, guessed
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from olbench import api
+from olbench import api, contestant
 from olbench.cli import plan
 from olbench.engine.local import attempt
 from olbench.engine.probing import RECORD_SECONDS, probe_seconds
@@ -225,3 +225,25 @@ def test_a_probe_of_short_trials_counts_what_is_not_their_pass(config):
     record = attempt(cell.trial(cell.start, "report", 0), StopFlag())
     assert probe_seconds(cell, 1) > RECORD_SECONDS + record["seconds"] / 2
     assert probe_seconds(replace(cell, is_view=True), 1) == 0.0
+
+
+def test_a_probe_of_a_learner_that_gets_slower_as_it_grows_is_long_enough(here, config, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+
+    class Growing:
+        rounds = 0
+
+        def predict_one(self, x):
+            return True
+
+        def learn_one(self, x, y):
+            self.rounds += 1
+            now[0] += 0.0002 if self.rounds < 1024 else 0.001
+
+    contestant("growing")(Growing)
+    Path("rows.libsvm").write_text("".join(f"{k % 2} 1:{k}\n" for k in range(5000)))
+    text = "datasets: [rows.libsvm]\npermutations: 3\ntuning: {search: none}\nalgorithms: [growing]\n"
+    [cell] = api.plan(read_config(Path(config(text)))).cells
+    taken = attempt(cell.trial(cell.start, "report", 0), StopFlag())["seconds"]
+    assert probe_seconds(cell, 1) == pytest.approx(taken, rel=0.1)

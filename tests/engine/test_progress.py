@@ -84,6 +84,18 @@ def test_an_algorithm_without_a_record_makes_the_time_left_a_bound(clock):
     assert progress.state == "about 30 s left"  # the same algorithm on other data
 
 
+def test_a_moment_in_which_the_machine_was_idle_is_not_the_pace_of_the_run(clock):
+    kinds = [("digits", f"learner{k}", "{}", "report") for k in range(4)]
+    progress = started(planned=dict.fromkeys(kinds, 105))
+    progress.pace.jobs = 2
+    for kind, wait in zip(kinds, (0.001, 0.01, 0.01, 0.01), strict=True):
+        for _ in range(5 if kind is not kinds[3] else 1):
+            clock[0] += wait
+            progress.add(record(kind, 0.0001))
+    left = [100 * wait for wait in (0.001, 0.01, 0.01)] + [1.04]
+    assert progress.state == f"about {sum(left):.1f} s left"
+
+
 def test_lines_count_trials_or_say_what_goes_on(capsys):
     progress = started(Lines, {SHORT: 3}, reused=[record()])
     progress.PAUSE = 3600.0
