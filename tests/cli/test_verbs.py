@@ -188,6 +188,7 @@ def test_the_estimated_time_counts_python_objects(here, config, keys):
     )
     text = f"{keys}\ndatasets: [breast-cancer]\nalgorithms: [slow]\nplugins: [slow.py]\n"
     out = here.out("run", config(text), "--dry-run", "-j", "1")
+    assert "of it to compile or load the kernels and to start processes)" in out
     rounds = 569 * (1 if "stream" in keys else 2)
     assert 0.001 * rounds - 0.1 <= float(re.search(r"about ([0-9.]+) s", out)[1]) <= 0.01 * rounds
 
