@@ -30,10 +30,10 @@ def show_plan(plan: "Plan", folder: Path) -> None:
     trials = [each.cell.trial(each.cell.start, "report", 0) for each in reuse if each.would_run]
     warm_up([trial for trial in trials if not trial.is_object], StopFlag())
     objects = [trial for trial in trials if trial.is_object]
-    start_processes(objects, plan.jobs, plan.cells[0].config.plugins)
+    processes = start_processes(objects, plan.jobs, plan.cells[0].config.plugins)
     starting = perf_counter() - started
     what = "to compile or load the kernels" + " and to start processes" * bool(objects)
-    probed = probe_kinds([each.cell for each in reuse if each.would_run], plan.jobs)
+    probed = probe_kinds([each.cell for each in reuse if each.would_run], plan.jobs, processes)
     work = plan_table(reuse, probed)
     about = "at least" if None in probed.values() else "about"
     memory = sum(work["data"]) + plan.jobs * max(work["per worker"])
@@ -49,9 +49,13 @@ def show_plan(plan: "Plan", folder: Path) -> None:
     )
 
 
-def probe_kinds(cells: Sequence[Cell], jobs: int) -> dict[Kind, float | None]:
+def probe_kinds(cells: Sequence[Cell], jobs: int, processes: float) -> dict[Kind, float | None]:
     """Return what trials take, probed once for all cells that differ only in their parameters."""
-    return {kind: probe_seconds(cell, jobs) for kind, cell in {_kind(each): each for each in cells}.items()}
+    cells_by_kind = {_kind(each): each for each in cells}
+    return {
+        kind: probe_seconds(cell, processes if cell.definition.rule is None else jobs)
+        for kind, cell in cells_by_kind.items()
+    }
 
 
 def _kind(cell: Cell) -> Kind:

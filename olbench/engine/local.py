@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import cycle, islice
+from statistics import fmean
 from threading import BoundedSemaphore
 from typing import Protocol
 
@@ -34,6 +36,8 @@ from olbench.records.trial import Outcome, Record, Trial, code_of, kind_of
 
 #: Records of a thread that may wait to be written before it takes another trial.
 WAITING_PER_JOB = 4
+#: For so long a process measures which share of a core it gets.
+SHARE_SECONDS = 0.3
 
 
 def attempt(trial: Trial, stop: StopFlag, run: Callable[[], Outcome] | None = None) -> Record | None:
@@ -187,20 +191,35 @@ def warm_up(trials: Sequence[Trial], stop: StopFlag, say: Callable[[str], None] 
             stop.or_none(start(trial.make_algorithm(), 2).warm_up)
 
 
-def start_processes(trials: Sequence[Trial], jobs: int, plugins: Sequence[str]) -> None:
-    """Do what a run does before its first trial in a process, and end the processes."""
+def start_processes(trials: Sequence[Trial], jobs: int, plugins: Sequence[str]) -> float:
+    """Do what a run does before its first trial in a process, and end the processes.
+
+    Return how many would run at full speed: other programs may need the cores.
+    """
     if not trials:
-        return
-    calls = (delayed(_start_in_process)(Trial(**each.message()), tuple(plugins)) for each in trials)
+        return jobs
+    shares = [alone := _measure_share()]
+    one_per_job = islice(cycle(trials), jobs)
+    calls = (delayed(_start_in_process)(Trial(**each.message()), tuple(plugins)) for each in one_per_job)
     with suppress(Exception), parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-        Parallel(batch_size=1)(calls)
+        shares = Parallel(batch_size=1)(calls)
     get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
+    return jobs * min(1.0, fmean(shares) / alone)
 
 
-def _start_in_process(trial: Trial, plugins: tuple[str, ...]) -> None:
+def _start_in_process(trial: Trial, plugins: tuple[str, ...]) -> float:
     for path in plugins:
         load_plugin(path)
     start(trial.make_algorithm(), 2)
+    return _measure_share()
+
+
+def _measure_share() -> float:
+    """Return the share of a core that this process gets."""
+    begin, used = time.perf_counter(), time.process_time()
+    while time.perf_counter() < begin + SHARE_SECONDS:
+        pass
+    return (time.process_time() - used) / (time.perf_counter() - begin)
 
 
 def _attempt_in_process(trial: Trial, spec: DatasetSpec, plugins: tuple[str, ...]) -> Record | None:

@@ -20,7 +20,7 @@ PROBED_ROWS = 2000
 PROBE_SECONDS, OBJECT_SECONDS, RECORD_SECONDS = 0.1, 0.5, 0.0005
 
 
-def probe_seconds(cell: Cell, jobs: int) -> float | None:
+def probe_seconds(cell: Cell, jobs: float) -> float | None:
     """Return the seconds between two of many trials of a cell, with so many jobs; None if that is not known.
 
     Short trials run as a whole; of long ones a pass is begun, in random order over all rows, because rows

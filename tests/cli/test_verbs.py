@@ -9,6 +9,7 @@ import pytest
 
 from olbench import api, contestant
 from olbench.cli import plan
+from olbench.engine import local
 from olbench.engine.local import attempt
 from olbench.engine.probing import RECORD_SECONDS, probe_seconds
 from olbench.engine.stopping import StopFlag
@@ -248,3 +249,17 @@ def test_a_probe_of_a_learner_that_gets_slower_as_it_grows_is_long_enough(here, 
     [cell] = api.plan(read_config(Path(config(text)))).cells
     taken = attempt(cell.trial(cell.start, "report", 0), StopFlag())["seconds"]
     assert probe_seconds(cell, 1) == pytest.approx(taken, rel=0.1)
+
+
+def test_a_dry_run_counts_only_on_processes_that_run_at_full_speed(here, config, monkeypatch):
+    contestant("object")(lambda: None)
+    text = "datasets: [breast-cancer]\ntuning: {search: none}\nalgorithms: [perceptron, object]\n"
+    given = {}
+    monkeypatch.setattr(plan, "probe_seconds", lambda cell, jobs: given.setdefault(cell.spec.id, jobs))
+    for alone, together, speed in ((1.0, 0.5, 0.5), (0.5, 1.0, 1.0)):
+        shares = iter((alone, together))
+        monkeypatch.setattr(local, "_measure_share", lambda: next(shares))  # noqa: B023
+        monkeypatch.setattr(local, "start", lambda *_: None)
+        given.clear()
+        here.out("run", config(text), "--dry-run", "--jobs", 1)
+        assert given == {"perceptron": 1, "object": speed}
