@@ -47,7 +47,9 @@ def make_contest(
     if quantity.name not in BY_ROW:
         positives = sum(facts.groups["positives"]) if "positives" in facts.groups else rows // 2
         rarer = min(positives, rows - positives)
-    return TrialContest(*known, values, sums, rows, rarer, in_folds=in_folds)
+    parts = [each.fifths for each in by_group if each.fifths is not None and len(each.fifths) == size]
+    fifths = np.stack(parts) if len(parts) == len(entries) else None
+    return TrialContest(*known, values, sums, rows, rarer, fifths=fifths, in_folds=in_folds)
 
 
 class ByGroup(NamedTuple):
@@ -55,6 +57,8 @@ class ByGroup(NamedTuple):
 
     values: Floats
     influence: Floats
+    #: The influences of the fifths of each pass, a row per permutation, NaN for a missing one.
+    fifths: Floats | None = None
 
 
 def _measure_groups(entry: "Entry", quantity: Quantity, facts: DataFacts) -> ByGroup | None:
@@ -62,8 +66,8 @@ def _measure_groups(entry: "Entry", quantity: Quantity, facts: DataFacts) -> ByG
     if not entry.groups or not facts.groups:
         return None
     if quantity.name in entry.groups:
-        values = entry.align(entry.values(quantity))
-        return ByGroup(values, entry.groups[quantity.name].mean(axis=0))
+        values, fifths = entry.align(entry.values(quantity)), entry.fifths.get(quantity.name)
+        return ByGroup(values, entry.groups[quantity.name].mean(axis=0), _align_fifths(entry, fifths))
     if not {*quantity.fields} <= {"n", "mistakes", "positives", "false_alarms", "errors", "right"}:
         return None
     folds = round(1 + 1 / entry.overlap) if entry.overlap else 1
@@ -90,7 +94,18 @@ def _measure_groups(entry: "Entry", quantity: Quantity, facts: DataFacts) -> ByG
 
     values = np.full(max(1, entry.planned // folds), np.nan)
     values[whole] = measure({name: each.sum(axis=1) for name, each in counts.items()})
-    return ByGroup(values, influence(counts, measure).mean(axis=0))
+    parts = {name: entry.fifths.get("t" if name == "n" else name) for name in counts}
+    known = {name: each.astype(np.float64) for name, each in parts.items() if each is not None}
+    fifths = influence(known, measure) if known.keys() == counts.keys() and folds == 1 else None
+    return ByGroup(values, influence(counts, measure).mean(axis=0), _align_fifths(entry, fifths))
+
+
+def _align_fifths(entry: "Entry", fifths: NDArray[Any] | None) -> Floats | None:
+    if fifths is None:
+        return None
+    found = np.full((entry.planned, fifths.shape[1]), np.nan)
+    found[entry.columns["number"].astype(np.int64)] = fifths
+    return found
 
 
 def align(entries: "Sequence[Entry]", quantity: Quantity) -> Floats:

@@ -5,14 +5,16 @@ difference in permutation k, and S_g the sum over the rows of group g of their i
 the permutations,
 
     difference = mean of D_k
-    a = error_rows^2 = G/(G - 1) sum of S_g^2 / n^2        b = error_orders^2 = var of D_k / K
-    t = difference / sqrt(a + b), with the degrees of freedom of Welch and Satterthwaite.
+    a = G/(G - 1) sum of S_g^2 / n^2        b = error_orders^2 = var of D_k / K
+    error_rows^2 = the larger of a and what `_measure_learning` finds
+    t = difference / sqrt(error_rows^2 + b), with the degrees of freedom of Welch and Satterthwaite.
 
 Records from before groups were counted, and quantities without influence such as updates, have b only: their
 differences are over orders of these rows.
 """
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -191,6 +193,8 @@ class TrialContest(Contest):
     rows: int = 0
     #: The rows of the rarer class, for a measure that depends on the class.
     rarer: int | None = None
+    #: The sums of influences by algorithm, permutation and fifth of the pass.
+    fifths: Floats | None = None
     #: Of trials that share training rows: the size of a test set relative to its training set.
     overlap: float = 0.0
     #: Whether trials are folds of divisions, of which few are enough.
@@ -258,11 +262,29 @@ class TrialContest(Contest):
             groups = self.influence.shape[1]
             sums = self.influence[others] - self.influence[place]
             rows = groups / (groups - 1) * np.square(sums).sum(axis=1) / self.rows**2
+            rows = np.fmax(rows, self._measure_learning(place, others, apart))
         if self.influence is not None and self.rarer is not None:
             groups = min(groups, self.rarer)
             if self.rarer < FEWEST_OF_CLASS:
                 rows, orders = np.full(mean.shape, math.nan), np.full(mean.shape, math.nan)
         return apart, mean, rows, orders, groups - 1, count
+
+    def _measure_learning(self, place: int, others: list[int], apart: Floats) -> Floats:
+        """Return the variance that comes from the rows, with what is learnt from them; NaN if unknown.
+
+        A pass over new rows varies by its rows and by their order. If what it learns from a row does not
+        last, the fifths of a pass vary independently, except that a permutation draws them without
+        replacement, so the sum of their variances over permutations is that of both. What other orders of
+        the same rows change is known, and the rest comes from the rows.
+        """
+        if self.fifths is None or apart.shape[1] < FEWEST_ORDERS:
+            return np.full(len(others), math.nan)
+        parts = self.fifths.shape[2]
+        moved = (self.fifths[others] - self.fifths[place]) / self.rows + apart[:, :, None] / parts
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of algorithms that share no permutation
+            both = np.nanvar(moved, axis=1, ddof=1).sum(axis=1) / (1 - 1 / parts)
+            return np.asarray(both - np.nanvar(apart, axis=1, ddof=1))
 
 
 def drop_noise(one: Floats, other: Floats) -> Floats:

@@ -37,6 +37,7 @@ class Columns(NamedTuple):
     curves: dict[str, Numbers]
     recorded_setting: dict[str, Any]
     groups: dict[str, Numbers]
+    fifths: dict[str, Numbers]
 
 
 def read_columns(run: RecordedRun, is_kept: bool) -> list[Columns]:
@@ -165,7 +166,8 @@ class _Reading:
                 points=points,
                 curves=curves,
                 recorded_setting=good[0]["setting"] if good else {},
-                groups=self._groups(good),
+                groups=self._sums("groups", good),
+                fifths=self._sums("fifths", good),
             )
 
     def _score(self, cell: CellFacts, good: list[Record], report: Mapping[str, Any]) -> float | None:
@@ -185,15 +187,15 @@ class _Reading:
         own = {name: getattr(cell, name) for name in names}
         return [each for each in self.failed_tuning if {name: each[name] for name in names} == own]
 
-    def _groups(self, records: list[Record]) -> dict[str, Numbers]:
-        """Return what all records have by group, one row per record; records from before have nothing."""
-        own = [record.get("groups") or {} for record in records]
+    def _sums(self, field: str, records: list[Record]) -> dict[str, Numbers]:
+        """Return what all records have by group or fifth, one row per record; older ones have nothing."""
+        own = [record.get(field) or {} for record in records]
         shared = [name for name in (own[0] if own else ()) if all(name in each for each in own)]
         try:
             return {name: np.array([_as_groups(each[name]) for each in own]) for name in shared}
         except (TypeError, ValueError):
             raise self.run.refuse(
-                records[0], "its groups are not numbers, as many as in other trials"
+                records[0], f"its {field} are not numbers, as many as in other trials"
             ) from None
 
     def _curves(self, records: list[Record]) -> tuple[NDArray[np.int64], dict[str, Floats]]:

@@ -58,6 +58,8 @@ class Entry(CellFacts):
     #: What rows contributed to trials by group: "mistakes", "false_alarms" and sums of influences by measure,
     #: one row per trial and one column per group; without what some of the trials do not have.
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    #: The same by fifth of the pass, "t" for the number of rows.
+    fifths: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Entry {self.label} on {self.dataset}: {self.done} of {count(self.planned, 'trial')}>"
@@ -121,6 +123,7 @@ class Entry(CellFacts):
             columns={name: column[sound] for name, column in self.columns.items()},
             curves={name: curve[sound] for name, curve in self.curves.items()},
             groups={name: each[sound] for name, each in self.groups.items()},
+            fifths={name: each[sound] for name, each in self.fifths.items()},
         )
 
     def values(self, quantity: Quantity) -> Floats:

@@ -74,6 +74,8 @@ MEASURES: Mapping[str, Quantity] = {
 #: The measures that are defined for several classes, and the only ones that are not defined for two.
 OF_CLASSES = ("mistake_rate", "accuracy", "balanced_accuracy", "kappa", "macro_f1", "nonzeros")
 ONLY_CLASSES = ("macro_f1",)
+#: Into how many parts a pass is divided, to see how much of what it learns lasts.
+FIFTHS = 5
 #: Measures that, for several classes, do not follow from the number of mistakes.
 OWN_OF_CLASSES = ("balanced_accuracy", "kappa", "macro_f1")
 MEASURES_DOC = "measures to report, such as auc; the first determines the ranking"
@@ -175,8 +177,11 @@ def measure_pass(trial: Trial, result: PassResult, source: Source) -> Outcome:
 
     If the trial is reported, also what its rows contributed by group.
     """
-    groups = {"groups": measure_groups(trial, result, source)} if trial.role == "report" else {}
-    return replace(_measure_whole(trial, result), series=groups)
+    series: dict[str, Any] = {}
+    if trial.role == "report":
+        series["groups"] = measure_groups(trial, result, source)
+        series |= {"fifths": found} if (found := measure_fifths(trial, result)) else {}
+    return replace(_measure_whole(trial, result), series=series)
 
 
 def _measure_whole(trial: Trial, result: PassResult) -> Outcome:
@@ -233,6 +238,26 @@ def measure_groups(trial: Trial, result: PassResult, source: Source) -> dict[str
             if labels is not None and groups is not None and (scores := scores_of(name, result)) is not None:
                 sums[name] = np.bincount(groups, measures.influence(name, labels, scores), number)
     return found | {name: round_sums(each) for name, each in sums.items() if np.isfinite(each).all()}
+
+
+def measure_fifths(trial: Trial, result: PassResult) -> dict[str, list[Any]]:
+    """Return what the fifths of a pass counted, and how much their rows move other measures.
+
+    They end at the nearest points of the curve; a curve of fewer points has none.
+    """
+    curve, labels = result.curve, result.labels
+    if curve.t.size < FIFTHS:
+        return {}
+    ends = [np.abs(curve.t - curve.t[-1] * part / FIFTHS).argmin() for part in range(1, FIFTHS + 1)]
+    is_binary = result.learner.classes == 1
+    counted = ("t", "mistakes", "positives", "false_alarms") if is_binary else ("t", "mistakes")
+    found = {name: np.diff(getattr(curve, name)[ends], prepend=0).tolist() for name in counted}
+    for name in (each for each in measures.FROM_MARGINS if each in trial.wanted and is_binary):
+        if labels is not None and (scores := scores_of(name, result)) is not None:
+            moved = measures.influence(name, labels, scores)
+            sums = np.add.reduceat(moved, [0, *curve.t[ends[:-1]]])
+            found |= {name: round_sums(sums)} if np.isfinite(sums).all() else {}
+    return found
 
 
 def round_sums(sums: NDArray[Any]) -> list[float]:

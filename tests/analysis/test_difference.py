@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats as scipy_stats
+from scipy.signal import lfilter
 from sklearn import metrics
 
 from olbench.analysis.difference import Difference, TrialContest, influence, student_t
@@ -287,3 +288,34 @@ def scipy_reach(own, each):
     """Return the uncorrected interval."""
     one, other = (own.values[own.labels.index(label)] for label in (each.label, each.against))
     return tuple(scipy_stats.ttest_rel(one, other).confidence_interval())
+
+
+def simulate_learning(random, rows=500, orders=10, groups=100):
+    """Draw losses of rows that act where they are predicted, and on the rows after them."""
+    own = random.normal(size=rows)
+    group = random.permutation(np.arange(rows) % groups)
+    taken = np.stack([random.permutation(rows) for _ in range(orders)])
+    lost = 0.2 * own[taken] + lfilter([0.0, 1.0], [1.0, -0.8], 0.3 * own[taken], axis=1)
+    influences = lost - lost.mean(axis=1, keepdims=True)
+    sums = np.mean(
+        [np.bincount(group[at], each, groups) for at, each in zip(taken, influences, strict=True)], axis=0
+    )
+    fifths = influences.reshape(orders, 5, -1).sum(axis=2)
+    none = np.zeros(orders)
+    return contest(
+        [none, lost.mean(axis=1)],
+        influence=np.stack([0 * sums, sums]),
+        rows=rows,
+        fifths=np.stack([0 * fifths, fifths]),
+    )
+
+
+def test_what_is_learnt_from_the_rows_widens_the_interval():
+    random = np.random.default_rng(6)
+    drawn = [simulate_learning(random) for _ in range(300)]
+    shares = []
+    for each in (drawn, [TrialContest(**{**vars(own), "fifths": None}) for own in drawn]):
+        ends = [own.compare(0)[0] for own in each]
+        shares.append(np.mean([found.low <= 0 <= found.high for found in ends]))
+    assert 0.92 <= shares[0] <= 0.99
+    assert shares[1] < 0.6
