@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from olbench.algorithms import get_definition
-from olbench.algorithms.definition import OPTIONS, Parameter, Value
+from olbench.algorithms.definition import OPTIONS, Definition, Parameter, Value
 from olbench.analysis.results import Entry
 from olbench.errors import UserError
 from olbench.protocols.tuning import Choice, Edge, find_edges, most_frequent, unite
@@ -23,11 +23,16 @@ def find_settings(entry: Entry) -> dict[str, Value]:
     return {**params, **tuned, **entry.setting, **(most_frequent(list_choices(entry)) or {})}
 
 
-def find_parameters(entry: Entry) -> Mapping[str, Parameter]:
-    """Return the parameters and options of an algorithm; none of one in a user's file that is not loaded."""
+def find_definition(id: str) -> Definition | None:
+    """Return an algorithm, or None if it is of a user's file, which reports do not run."""
     with suppress(UserError):
-        return get_definition(entry.algorithm).searchable
-    return {}
+        return get_definition(id)
+    return None
+
+
+def find_parameters(entry: Entry) -> Mapping[str, Parameter]:
+    definition = find_definition(entry.algorithm)
+    return definition.searchable if definition else {}
 
 
 def list_edges(entry: Entry) -> list[Edge]:

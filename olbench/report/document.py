@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from olbench.algorithms import get_definition
 from olbench.algorithms.spec import AlgorithmSpec
+from olbench.analysis.choices import find_definition
 from olbench.analysis.claims import OUTCOMES
 from olbench.analysis.published import Paper
-from olbench.errors import UserError, count, list_some
+from olbench.errors import count, list_some
 from olbench.records.container import is_bundle
 from olbench.report import table as t
 from olbench.report.formats import write_csv
@@ -199,8 +199,5 @@ def next_steps(report: Report, again: str) -> list[tuple[str, str]]:
 
 
 def _is_tunable(spec: AlgorithmSpec) -> bool:
-    try:
-        tuned = get_definition(spec.id).grid
-    except UserError:  # an algorithm of the user's own that is not loaded
-        return False
-    return any(parameter not in spec.params for parameter in tuned)
+    definition = find_definition(spec.id)
+    return definition is not None and any(name not in spec.params for name in definition.grid)
