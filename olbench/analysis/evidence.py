@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
-from olbench.analysis.published import Reported, standard_error
-from olbench.analysis.results import Entry, Results
+from olbench.analysis.published import standard_error
 from olbench.analysis.stats import derangements
-from olbench.analysis.verdicts import VERDICTS, Judgement, own_error, verdict
+from olbench.analysis.verdicts import VERDICTS, Judgement
 from olbench.records.quantities import REPRODUCED, Quantity
 
 #: The share of printed numbers that no learner explains: a misprint, other parameters, other data. One such
@@ -25,22 +24,19 @@ DERANGED = 10_000
 
 @dataclass(frozen=True)
 class PrintedCell:
+    """The numbers of a row on a data set that count, as they were judged, by quantity."""
+
     dataset: str
     row: str
     right: str
-    numbers: Mapping[Quantity, Reported]
-    results: Results
-    learners: Mapping[str, Entry]
+    judged: Mapping[str, Judgement]
+
+    @property
+    def learners(self) -> list[str]:
+        return list(next(iter(self.judged.values())).learners)
 
     def is_reproduced(self, label: str, quantity: Quantity) -> bool:
-        if quantity not in self.numbers:
-            return False
-        mean, deviation = self.learners[label].spread(quantity)
-        number = self.numbers[quantity]
-        return verdict(number, mean, deviation, self.error(label, quantity)) == REPRODUCED
-
-    def error(self, label: str, quantity: Quantity) -> float:
-        return own_error(self.learners[label], quantity, self.numbers[quantity])
+        return self.judged[quantity.name].learners[label].verdict == REPRODUCED
 
 
 @dataclass(frozen=True)
@@ -103,23 +99,12 @@ class Identification:
     chance: float
 
 
-def printed_cells(results: Results, judgements: Iterable[Judgement]) -> list[PrintedCell]:
-    quantity = {each.name: each for each in results.protocol.quantities if each.judged}
-    numbers: dict[tuple[str, str, str], dict[Quantity, Reported]] = {}
+def printed_cells(judgements: Iterable[Judgement]) -> list[PrintedCell]:
+    judged: dict[tuple[str, str, str], dict[str, Judgement]] = {}
     for each in judgements:
-        if each.is_compared:
-            place = each.dataset, each.algorithm, each.label
-            numbers.setdefault(place, {})[quantity[each.quantity]] = each.reported
-    # After a breakdown, numbers are a matter of rounding.
-    learners = {
-        name: {entry.label: entry for entry in results.contestants(name) if not entry.flagged}
-        for name in results.datasets
-    }
-    return [
-        PrintedCell(dataset, row, label, own, results, learners[dataset])
-        for (dataset, row, label), own in numbers.items()
-        if label in learners[dataset]
-    ]
+        if each.learners:
+            judged.setdefault((each.dataset, each.algorithm, each.label), {})[each.quantity] = each
+    return [PrintedCell(*place, own) for place, own in judged.items()]
 
 
 def joint_verdicts(judgements: Iterable[Judgement]) -> dict[tuple[str, str], str]:
@@ -132,21 +117,8 @@ def joint_verdicts(judgements: Iterable[Judgement]) -> dict[tuple[str, str], str
     return worst
 
 
-def mark_weak(results: Results, judgements: Sequence[Judgement]) -> list[Judgement]:
-    """Mark the judgements that at least half of the other learners would share."""
-    shares: dict[tuple[str, str, str], float] = {}
-    for cell in printed_cells(results, judgements):
-        for quantity in cell.numbers:
-            others = [cell.is_reproduced(each, quantity) for each in cell.learners if each != cell.right]
-            shares[cell.dataset, cell.row, quantity.name] = sum(others) / max(len(others), 1)
-    return [
-        replace(each, weak=each.verdict == REPRODUCED and shares.get(each.place, 0.0) >= 0.5)
-        for each in judgements
-    ]
-
-
 def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
-    cells = [cell for cell in cells if quantity in cell.numbers]
+    cells = [cell for cell in cells if quantity.name in cell.judged]
     labels = list(dict.fromkeys(label for cell in cells for label in cell.learners))
     right = {cell.row: cell.right for cell in cells}
     counts = {row: _count_row([cell for cell in cells if cell.row == row], labels, quantity) for row in right}
@@ -225,24 +197,15 @@ def log_likelihoods(cell: PrintedCell) -> dict[str, float]:
     both samples. With probability UNEXPLAINED, a number is anywhere in the range of all these means.
     """
     sums = dict.fromkeys(cell.learners, 0.0)
-    for quantity, number in cell.numbers.items():
-        spreads = {label: entry.spread(quantity) for label, entry in cell.learners.items()}
-        means = [number.mean, *(mean for mean, _ in spreads.values())]
+    for number, learners in ((each.reported, each.learners) for each in cell.judged.values()):
+        means = [number.mean, *(found.mean for found in learners.values())]
         anywhere = UNEXPLAINED / max(max(means) - min(means), 2 * number.half_unit)
-        for label, (mean, deviation) in spreads.items():
+        for label, (mean, deviation, error, _) in learners.items():
             if number.deviation is None:
-                variance = standard_error(number) ** 2 + cell.error(label, quantity) ** 2
+                variance = standard_error(number) ** 2 + error**2
             else:
                 variance = number.deviation**2 + deviation**2
             variance += number.half_unit**2 / 3
             density = math.exp(-((mean - number.mean) ** 2) / (2 * variance)) / math.sqrt(math.tau * variance)
             sums[label] += math.log((1 - UNEXPLAINED) * density + anywhere)
     return sums
-
-
-def restrict(cells: Iterable[PrintedCell], quantity: Quantity) -> list[PrintedCell]:
-    return [
-        replace(cell, numbers={quantity: cell.numbers[quantity]})
-        for cell in cells
-        if quantity in cell.numbers
-    ]

@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -11,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from olbench import errors
-from olbench.algorithms.definition import Definition, get_definition
+from olbench.algorithms.definition import Definition
+from olbench.analysis.choices import find_definition
 from olbench.analysis.published import Paper, Reported, Requirements, RowSpec, standard_error
 from olbench.analysis.results import Entry, Floats, Results
 from olbench.analysis.stats import kendall_tau, merge_ties
 from olbench.data.catalog import catalog
-from olbench.errors import UserError, plural, short
+from olbench.errors import plural, short
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import find_quantity
 from olbench.records.quantities import CLOSE as CLOSE
@@ -52,13 +52,19 @@ class Attempt:
     paper: Paper
 
     @cached_property
+    def learners(self) -> dict[str, dict[str, Entry]]:
+        """The contestants by data set and label; after a breakdown, numbers are a matter of rounding."""
+        contestants = {name: self.results.contestants(name) for name in self.results.datasets}
+        return {name: {e.label: e for e in own if not e.flagged} for name, own in contestants.items()}
+
+    @cached_property
     def choose(self) -> Callable[[str, str], Choice]:
         """`choose(dataset, row)`: what meets the paper's requirements; of several, the default form."""
         return cache(self._choose)
 
     def _choose(self, dataset: str, row: str) -> Choice:
         results, spec = self.results, self.paper.row_spec(row)
-        usual = getattr(_find_definition(spec.id), "form", Definition.form)
+        usual = getattr(find_definition(spec.id), "form", Definition.form)
         candidates = [
             (self._find_variant(entry, row, spec), entry.options.get("form", usual) != usual, entry)
             for entry in results.entries_of(dataset, spec.id)
@@ -142,17 +148,10 @@ def _find_variant(options: Mapping[str, Any], paper: Mapping[str, Any]) -> str:
     return ""
 
 
-def _find_definition(id: str) -> Definition | None:
-    """Return an algorithm, or None if it is of a user's file, which reports do not run."""
-    with suppress(UserError):
-        return get_definition(id)
-    return None
-
-
 def _find_other_search(entry: Entry, tuning: str, requires: Requirements, row: str, spec: RowSpec) -> str:
     if requires.search and tuning not in requires.search:
         return f"its tuning is {tuning}; only {' or '.join(requires.search)} is compared"
-    definition, declared = _find_definition(entry.algorithm), requires.grid == "declared"
+    definition, declared = find_definition(entry.algorithm), requires.grid == "declared"
     searched = {name: set(values) for name, values in entry.spec.grid.items()}
     if definition is None:
         is_needed = declared or (row in requires.tuned and not searched)
@@ -186,6 +185,16 @@ def _check_trials(entry: Entry, printed: Iterable[Reported]) -> str:
     return ""
 
 
+class Match(NamedTuple):
+    """What an entry measures of a printed number, and the verdict if the paper ran its algorithm."""
+
+    mean: float
+    deviation: float
+    #: The standard error of the mean.
+    error: float
+    verdict: str
+
+
 @dataclass(frozen=True)
 class Judgement:
     dataset: str
@@ -204,8 +213,14 @@ class Judgement:
     basis: str
     by_paper: str
     other_size: str
-    #: Whether at least half of the other learners of the run would be reproduced here too.
-    weak: bool = False
+    #: What each learner of the run makes of a number that counts; without learners that break down.
+    learners: Mapping[str, Match]
+
+    @property
+    def weak(self) -> bool:
+        """Whether at least half of the other learners of the run would be reproduced here too."""
+        others = [found.verdict for label, found in self.learners.items() if label != self.label]
+        return self.verdict == REPRODUCED and 2 * others.count(REPRODUCED) >= max(len(others), 1)
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -224,6 +239,12 @@ class Judgement:
     @property
     def is_same_mean(self) -> bool | None:
         return None if self.z is None else abs(self.z) <= Z_LEVEL
+
+    @property
+    def data(self) -> dict[str, Any]:
+        own = {name: value for name, value in vars(self).items() if name != "learners"}
+        more = {"weak": self.weak, "leans": self.leans, "same_mean": self.is_same_mean}
+        return own | more | {"reported": self.reported_data}
 
     @property
     def reported_data(self) -> dict[str, float | None]:
@@ -314,17 +335,20 @@ def taus(attempt: Attempt) -> dict[str, float]:
 
 def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgement:
     entry, reason, _ = attempt.choose(reported.dataset, reported.row)
-    mean = deviation = z = None
+    own = match(reported, entry, quantity) if entry and entry.done else None
+    deviation = own.deviation if own and entry and entry.done > 1 else None
     outcome = by_paper = NOT_COMPARABLE
-    if entry and entry.done:
-        mean, spread = entry.spread(quantity)
-        deviation = spread if entry.done > 1 else None
-        error = own_error(entry, quantity, reported)
-        if deviation is not None or reported.deviation is None:
-            z = _z(reported, mean, error)
-        if not reason:
-            outcome = verdict(reported, mean, deviation or 0.0, error)
-            by_paper = outcome if reported.deviation is None else _judge_by_paper(reported, mean)
+    learners: dict[str, Match] = {}
+    if entry and own and not reason:
+        outcome = own.verdict
+        by_paper = outcome if reported.deviation is None else _judge_by_paper(reported, own.mean)
+        others = attempt.learners[reported.dataset]
+        if entry.label in others and not reported.suspect:
+            learners = {
+                label: own if each is entry else match(reported, each, quantity)
+                for label, each in others.items()
+            }
+    has_test = own and (deviation is not None or reported.deviation is None)
     return Judgement(
         dataset=reported.dataset,
         label=entry.label if entry else reported.row,
@@ -332,25 +356,26 @@ def _judge(attempt: Attempt, reported: Reported, quantity: Quantity) -> Judgemen
         quantity=quantity.name,
         where=reported.where,
         reported=reported,
-        mean=mean,
+        mean=own and own.mean,
         deviation=deviation,
-        difference=None if mean is None else mean - reported.mean,
-        z=z,
+        difference=own and own.mean - reported.mean,
+        z=_z(reported, own.mean, own.error) if own and has_test else None,
         verdict=outcome,
         reason=reason,
         basis=BINOMIAL if reported.deviation is None else DEVIATION,
         by_paper=by_paper,
         other_size=attempt.find_other_size(reported.dataset),
+        learners=learners,
     )
 
 
-def own_error(entry: Entry, quantity: Quantity, reported: Reported) -> float:
-    """Binomial if the reported one is: folds test the same rows again, so their deviation means less."""
+def match(reported: Reported, entry: Entry, quantity: Quantity) -> Match:
     mean, deviation = entry.spread(quantity)
-    rows = count_tested(entry) if quantity.ratio else 0
-    if reported.deviation is None and rows:
-        return math.sqrt(max(mean * (1.0 - mean), 0.0) / rows)
-    return deviation / math.sqrt(max(entry.done, 1))
+    error = deviation / math.sqrt(max(entry.done, 1))
+    if quantity.ratio and reported.deviation is None and (rows := count_tested(entry)):
+        # Binomial as in print: folds test the same rows again, so that their deviation means less.
+        error = math.sqrt(max(mean * (1.0 - mean), 0.0) / rows)
+    return Match(mean, deviation, error, verdict(reported, mean, deviation, error))
 
 
 def count_tested(entry: Entry) -> int:

@@ -95,8 +95,14 @@ class Report:
         return {names[each.label]: each.algorithm for each in self.judgements if each.label in names}
 
     def judgements_of(self, entry: Entry) -> dict[str, Judgement]:
-        row = entry.dataset, entry.label
-        return {each.quantity: each for each in self.judgements if (each.dataset, each.label) == row}
+        return self._judgements_of.get((entry.dataset, entry.label), {})
+
+    @cached_property
+    def _judgements_of(self) -> dict[tuple[str, str], dict[str, Judgement]]:
+        found: dict[tuple[str, str], dict[str, Judgement]] = {}
+        for each in self.judgements:
+            found.setdefault((each.dataset, each.label), {})[each.quantity] = each
+        return found
 
     @cached_property
     def by_place(self) -> dict[tuple[str, str, str], Judgement]:
@@ -176,7 +182,7 @@ class Report:
             return []
         if self.whole is not None:  # what other learners would reproduce depends on the whole run
             return _select(self.whole.judgements, self.results)
-        return evidence.mark_weak(self.results, verdicts.judge(self.attempt))
+        return verdicts.judge(self.attempt)
 
     @property
     def judged(self) -> tuple[Quantity, ...]:
@@ -187,7 +193,7 @@ class Report:
     def printed_cells(self) -> list[PrintedCell]:
         if self.whole is not None:  # a few cells prove nothing; the report of the whole run has them
             return []
-        return evidence.printed_cells(self.results, self.judgements)
+        return evidence.printed_cells(self.judgements)
 
     @cached_property
     def controls(self) -> dict[Quantity, WrongLearners]:

@@ -80,12 +80,17 @@ class Reproduction:
         return decided
 
     @cached_property
-    def printed_cells(self) -> list[evidence.PrintedCell]:
-        found = []
+    def cells_by_run(self) -> dict[str, list[evidence.PrintedCell]]:
+        """The printed cells that each run decides, by its name, of runs that decide any."""
+        found: dict[str, list[evidence.PrintedCell]] = {}
         for report in self.reports:
-            own = [judgement for deciding, judgement in self._decided.values() if deciding is report]
-            found += evidence.printed_cells(report.results, own)
-        return found
+            own = (judgement for deciding, judgement in self._decided.values() if deciding is report)
+            found.setdefault(report.results.name, []).extend(evidence.printed_cells(own))
+        return {name: own for name, own in found.items() if own}
+
+    @property
+    def printed_cells(self) -> list[evidence.PrintedCell]:
+        return [cell for own in self.cells_by_run.values() for cell in own]
 
 
 def _drop_subsumed(found: list[tuple[Report, ClaimVerdict]]) -> list[tuple[Report, ClaimVerdict]]:
@@ -171,17 +176,17 @@ def _evidence(found: Sequence[Reproduction]) -> Table:
         rows.append((*texts, ours, others, f"{right_ones} of {len(named)}", decisive))
 
     for id, each in ((each.paper.id, each) for each in found):
-        for report in each.reports:
-            name, own = report.results.name, [c for c in each.printed_cells if c.results is report.results]
+        for name, own in each.cells_by_run.items():
             for quantity in each.counts:
                 control = evidence.control(own, quantity)
                 if control.deranged:
-                    named = evidence.identify(evidence.restrict(own, quantity)).rows
+                    judged = [cell.judged[quantity.name] for cell in own if quantity.name in cell.judged]
+                    named = evidence.identify(evidence.printed_cells(judged)).rows
                     add((id, name, quantity.counted), control, named)
             named = evidence.identify(own).rows
             if named and len(each.counts) > 1:
                 add((id, name, "all together"), None, named)
-        if len({cell.results.name for cell in each.printed_cells}) > 1:
+        if len(each.cells_by_run) > 1:
             for quantity, control in each.controls.items():
                 add((id, "all runs", quantity.counted), control, each.identification.rows)
     note = (

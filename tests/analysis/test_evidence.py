@@ -61,7 +61,7 @@ def print_table(instead=()):
 
 def weigh(found, paper):
     judgements = judge(Attempt(found, paper))
-    return judgements, printed_cells(found, judgements)
+    return judgements, printed_cells(judgements)
 
 
 def row_of_scw2(found):

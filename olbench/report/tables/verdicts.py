@@ -122,11 +122,7 @@ def shown_datasets(report: Report) -> list[str]:
 
 
 def judgement_data(report: Report) -> Mapping[str, Any]:
-    judgements = [
-        {**vars(each), "leans": each.leans, "same_mean": each.is_same_mean, "reported": each.reported_data}
-        for each in report.judgements
-    ]
-    return {"judgements": judgements, "kendall_tau": report.taus}
+    return {"judgements": [each.data for each in report.judgements], "kendall_tau": report.taus}
 
 
 def describe_judgement(report: Report, judgement: Judgement) -> str:
