@@ -2,10 +2,11 @@
 
 import math
 import operator
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -15,7 +16,15 @@ from scipy import special
 
 from olbench.analysis.difference import Difference, TrialContest
 from olbench.analysis.published import OVERALL, Claim, Paper, Reported, Statement, standard_error
-from olbench.analysis.stats import LEVEL, derangements, mean_ranks, merge_ties, wilcoxon
+from olbench.analysis.stats import (
+    LEVEL,
+    Floats,
+    derangements,
+    mean_ranks,
+    merge_ties,
+    pitman_morgan,
+    wilcoxon,
+)
 from olbench.analysis.verdicts import VERDICTS, Attempt, Judgement
 from olbench.errors import count
 from olbench.protocols import get_protocol
@@ -63,17 +72,29 @@ class Weighed:
     datasets: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Numbers:
+@dataclass(frozen=True, kw_only=True)
+class Numbers(ABC):
+    """What a statement is checked on: our numbers on a data set, printed ones, or mean ranks."""
+
     quantity: Quantity
     means: Mapping[str, float]
-    test: Callable[[str, str], float]
     digits: int
+    #: The deviations over several trials, and how many these are.
     deviations: Mapping[str, float] = field(default_factory=dict)
     trials: Mapping[str, int] = field(default_factory=dict)
     remarks: Sequence[str] = ()
-    #: How much worse one may be than the other, by the interval of their difference.
-    reach: Callable[[str, str], float] = lambda one, other: math.nan
+
+    @abstractmethod
+    def test(self, one: str, other: str) -> float:
+        """Return p of the difference between two means."""
+
+    def test_spread(self, one: str, other: str) -> float:
+        """Return p of the difference between two deviations."""
+        return 1.0
+
+    def reach(self, one: str, other: str) -> float:
+        """Return how much worse one may be than the other, by the interval of their difference."""
+        return math.nan
 
     def loss(self, algorithm: str) -> float:
         return float(self.quantity.loss(self.means[algorithm]))
@@ -85,11 +106,7 @@ class Numbers:
         return self.is_better(one, other) and self.test(one, other) < LEVEL
 
     def is_clearly_steadier(self, one: str, other: str) -> bool:
-        if not {one, other} <= self.trials.keys() or self.deviations[other] <= self.deviations[one]:
-            return False
-        freedom = self.trials[other] - 1, self.trials[one] - 1
-        ratio = (self.deviations[other] / self.deviations[one]) ** 2 if self.deviations[one] else math.inf
-        return bool(2 * special.fdtrc(*freedom, ratio) < LEVEL)
+        return self.deviations[one] < self.deviations[other] and self.test_spread(one, other) < LEVEL
 
     def excess(self, one: str, other: str) -> float:
         """Return how much worse the other's mean is, as a share; NaN beside a mean of zero."""
@@ -98,8 +115,69 @@ class Numbers:
             better, worse = worse, better
         return worse / better - 1 if better else math.nan
 
+    def is_off(self, name: str, value: float) -> bool:
+        """Return whether the 95% interval of a mean excludes a value; without trials there is none."""
+        n = self.trials.get(name, 0)
+        if n < 2:
+            return False
+        reach = float(special.stdtrit(n - 1, 1 - LEVEL / 2)) * self.deviations[name] / math.sqrt(n)
+        return abs(self.means[name] - value) > reach
+
     def text(self, *algorithms: str) -> str:
         return ", ".join(f"{each} {self.quantity.text(self.means[each], self.digits)}" for each in algorithms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OurNumbers(Numbers):
+    #: By the number of the trial: algorithms are paired.
+    values: Mapping[str, Floats]
+    overlap: float
+
+    def _compare(self, one: str, other: str) -> Difference:
+        if (one, other) not in self._compared:
+            values, means = (np.stack([each[one], each[other]]) for each in (self.values, self.means))
+            known = (one, other), means, self.quantity.better, None, values
+            [self._compared[one, other]] = TrialContest(*known, overlap=self.overlap).differences(other)
+        return self._compared[one, other]
+
+    @cached_property
+    def _compared(self) -> dict[tuple[str, str], Difference]:
+        return {}
+
+    def test(self, one: str, other: str) -> float:
+        return self._compare(one, other).p
+
+    def test_spread(self, one: str, other: str) -> float:
+        return pitman_morgan(self.values[one], self.values[other])
+
+    def reach(self, one: str, other: str) -> float:
+        found = self._compare(one, other)
+        worst = -found.low if self.quantity.better == "higher" else found.high
+        return max(0.0, worst) if not math.isnan(worst) else math.nan
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedNumbers(Numbers):
+    printed: Mapping[str, Reported]
+
+    def test(self, one: str, other: str) -> float:
+        return printed_test(self.printed[one], self.printed[other])
+
+    def test_spread(self, one: str, other: str) -> float:
+        """By the F test: papers do not print single trials, so that these cannot be paired."""
+        if not {one, other} <= self.trials.keys():
+            return 1.0
+        small, large = sorted((one, other), key=lambda name: self.deviations[name])
+        ratio = (self.deviations[large] / self.deviations[small]) ** 2 if self.deviations[small] else math.inf
+        return float(2 * special.fdtrc(self.trials[large] - 1, self.trials[small] - 1, ratio))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanRanks(Numbers):
+    losses: Mapping[str, Mapping[str, float]]
+
+    def test(self, one: str, other: str) -> float:
+        return wilcoxon(*np.array([[row[one], row[other]] for row in self.losses.values()]).T)[0]
 
 
 @dataclass(frozen=True)
@@ -247,54 +325,39 @@ def _row(name: str) -> str:
     return name.partition("@")[0]
 
 
-def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity: Quantity) -> Numbers:
+def our_numbers(attempt: Attempt, dataset: str, names: tuple[str, ...], quantity: Quantity) -> OurNumbers:
     found = {name: pair for name in names if (pair := attempt.find(dataset, name, quantity))}
     size = max((entry.planned for entry, _ in found.values()), default=0)
-
-    @cache
-    def compare(one: str, other: str) -> Difference:
-        pair = [found[one], found[other]]
-        values = np.stack([entry.align(own, size) for entry, own in pair])
-        overlap = max(entry.overlap for entry, _ in pair)
-        means = np.array([own.mean() for _, own in pair])
-        contest = TrialContest((one, other), means, quantity.better, None, values, overlap=overlap)
-        return contest.differences(other)[0]
-
     spreads = {name: mean_and_deviation(values) for name, (_, values) in found.items()}
     means = merge_ties(np.array([mean for mean, _ in spreads.values()])).tolist()
     trials = {name: values.size for name, (_, values) in found.items() if values.size > 1}
     left_out = {row: attempt.choose(dataset, row).reason for row in map(_row, found)}
-    return Numbers(
-        quantity,
-        dict(zip(spreads, means, strict=True)),
-        lambda one, other: compare(one, other).p,
-        quantity.digits,
+    return OurNumbers(
+        quantity=quantity,
+        means=dict(zip(spreads, means, strict=True)),
+        digits=quantity.digits,
         deviations={name: spreads[name][1] for name in trials},
         trials=trials,
         remarks=[f"of {row} on {dataset}, {why} and are left out" for row, why in left_out.items() if why],
-        reach=lambda one, other: find_excess(compare(one, other), quantity),
+        values={name: entry.align(own, size) for name, (entry, own) in found.items()},
+        overlap=max((entry.overlap for entry, _ in found.values()), default=0.0),
     )
 
 
-def find_excess(difference: Difference, quantity: Quantity) -> float:
-    """Return how much worse the first algorithm may be, by the interval; 0 if it is better for certain."""
-    worst = -difference.low if quantity.better == "higher" else difference.high
-    return max(0.0, worst) if not math.isnan(worst) else math.nan
-
-
-def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: Quantity) -> Numbers:
+def printed_numbers(paper: Paper, dataset: str, statement: Statement, quantity: Quantity) -> PrintedNumbers:
     rows = {name: paper.of(dataset, name) for name in statement.names}
     printed = {name: row[quantity.name] for name, row in rows.items() if quantity.name in row}
-
-    def test(one: str, other: str) -> float:
-        return printed_test(printed[one], printed[other])
-
-    means = {name: number.mean for name, number in printed.items()}
     deviations = {name: n.deviation for name, n in printed.items() if n.deviation is not None}
     # How many digits are printed after the decimal point.
     digits = [len(number.printed.partition(" ")[0].partition(".")[2]) for number in printed.values()]
-    trials = {name: number.n for name, number in printed.items() if name in deviations and number.n}
-    return Numbers(quantity, means, test, max(digits, default=0), deviations, trials)
+    return PrintedNumbers(
+        quantity=quantity,
+        means={name: number.mean for name, number in printed.items()},
+        digits=max(digits, default=0),
+        deviations=deviations,
+        trials={name: number.n for name, number in printed.items() if name in deviations and number.n},
+        printed=printed,
+    )
 
 
 def printed_test(one: Reported, other: Reported) -> float:
@@ -349,11 +412,8 @@ def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighe
     losses = {
         dataset: {name: each.loss(name) for name in statement.names} for dataset, each in numbers.items()
     }
-
-    def test(one: str, other: str) -> float:
-        return wilcoxon(*np.array([[row[one], row[other]] for row in losses.values()]).T)[0]
-
-    ranks = Numbers(RANK, mean_ranks(losses, ties="min"), test, RANK.digits)
+    means = mean_ranks(losses, ties="min")
+    ranks = MeanRanks(quantity=RANK, means=means, digits=RANK.digits, losses=losses)
     evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*statement.names)}"
     return Weighed(_decide("every", {OVERALL: find(statement, ranks)}), evidence, tuple(numbers))
 
@@ -480,20 +540,12 @@ def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
         value = statement.value
         assert value is not None
         wrong = [name for name in statement.algorithms if not true(numbers.means[name], value)]
-        opposed = [name for name in wrong if abs(numbers.means[name] - value) > _reach(numbers, name)]
+        opposed = [name for name in wrong if numbers.is_off(name, value)]
         shown = numbers.text(*(wrong or statement.algorithms))
         some, none = len(wrong) < len(statement.algorithms), len(opposed) == len(statement.algorithms)
         return Observation(not wrong, shown, is_reversed=none, is_weaker=some)
 
     return finder
-
-
-def _reach(numbers: Numbers, name: str) -> float:
-    """Return how far a mean may be from a value by chance: half of its 95% interval."""
-    trials = numbers.trials.get(name, 0)
-    if trials < 2:
-        return math.inf
-    return float(special.stdtrit(trials - 1, 1 - LEVEL / 2)) * numbers.deviations[name] / math.sqrt(trials)
 
 
 _FINDERS: dict[str, Finder] = {

@@ -384,6 +384,21 @@ def mcnemar(first_wrong: Bools, second_wrong: Bools) -> McNemar:
     return McNemar(b, c, float(special.chdtrc(1, statistic)), False)
 
 
+def pitman_morgan(one: Floats, other: Floats) -> float:
+    """Return p of Pitman and Morgan's test (1939) that paired values have equal variances; NaN is no value.
+
+    If so, their sums and their differences are not correlated.
+    """
+    paired = ~np.isnan(one + other)
+    total, apart = (one + other)[paired], (one - other)[paired]
+    if total.size < 3 or min(np.ptp(total), np.ptp(apart)) <= ROUNDING * np.abs(total).max():
+        return 1.0
+    r, freedom = float(np.corrcoef(total, apart)[0, 1]), total.size - 2
+    # Of variances, the smaller may be 0.
+    t = abs(r) * math.sqrt(freedom / (1.0 - r * r)) if abs(r) < 1.0 else math.inf
+    return float(2 * special.stdtr(freedom, -t))
+
+
 def kendall_tau(ours: Sequence[float] | Floats, theirs: Sequence[float] | Floats) -> float:
     """Return Kendall's tau-b of two lists of values for the same items; NaN if a list has one value only."""
     if np.ptp(ours) == 0 or np.ptp(theirs) == 0:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_ind_from_stats, ttest_rel
+from scipy.stats import f, ttest_ind_from_stats, ttest_rel
 
 from olbench.analysis.claims import chances, check_claims, printed_test
 from olbench.analysis.published import Claim, Statement, load_paper
@@ -238,6 +238,17 @@ def test_steadier_is_the_smaller_deviation():
     assert found.own_table.endswith("(scw1 ± 0.006, arow ± 0.006)")
     once = results([entry("splice", "scw1", [0.3]), entry("splice", "arow", [0.3])])
     assert check(once, "steadier").verdict == "not decided"
+
+
+def test_steadier_is_reversed_by_the_test_of_paired_trials():
+    """Both move together: on unpaired trials, a variance larger by half would be chance."""
+    wild = 0.3 + 1.25 * NOISE + 0.1 * np.roll(NOISE, 1)
+    calm = 0.2 + NOISE
+    assert 2 * f.sf((wild.std() / calm.std()) ** 2, 19, 19) > 0.1
+    run = results([entry("splice", "scw1", wild), entry("splice", "arow", calm)])
+    assert check(run, "steadier").verdict == "reversed"
+    shuffled = results([entry("splice", "scw1", wild[::-1]), entry("splice", "arow", calm)])
+    assert check(shuffled, "steadier").verdict == "not significant"
 
 
 def test_overall_is_by_mean_ranks_over_the_data_sets():

@@ -332,6 +332,22 @@ def test_only_data_sets_with_every_label_are_ranked():
     assert stats.across(means).datasets == ("d0", "d2", "d4")
 
 
+@given(st.integers(0, 2**32), st.integers(3, 30), st.floats(0.2, 5), st.floats(-2, 2))
+def test_pitman_and_morgan_correlate_sums_with_differences(seed, n, scale, shared):
+    one, other = np.random.default_rng(seed).normal(size=(2, n)) * [[scale], [1.0]]
+    other += shared * one
+    expected = reference.pearsonr(one + other, one - other).pvalue
+    assert stats.pitman_morgan(one, other) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    gaps = np.insert(one, 1, np.nan), np.insert(other, 1, 0.0)
+    assert stats.pitman_morgan(*gaps) == stats.pitman_morgan(one, other) == stats.pitman_morgan(other, one)
+
+
+def test_equal_spreads_are_never_different_by_rounding():
+    one = np.array([0.1, 0.2, 0.4, 0.3])
+    assert stats.pitman_morgan(one, one + 0.1) == stats.pitman_morgan(one, 0.7 - one) == 1.0
+    assert stats.pitman_morgan(one, np.full(4, 0.3)) == pytest.approx(0.0, abs=1e-6)
+
+
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 5))
 def test_mcnemar_is_a_sign_test_on_what_one_alone_gets_wrong(b, c, rest):
     one = np.repeat([True, True, False, False], [rest, b, c, rest])
