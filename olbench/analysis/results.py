@@ -99,9 +99,13 @@ class Entry(CellFacts):
         return self.keys[int(self.columns["number"][self._flags.argmax()])]
 
     @cached_property
+    def flags(self) -> dict[str, NDArray[np.bool_]]:
+        """Which trials are in doubt, by the name of the doubt, such as breakdowns."""
+        return {each.name: self.columns[each.name] > 0 for each in self.protocol.recorded if each.flag}
+
+    @cached_property
     def _flags(self) -> NDArray[np.bool_]:
-        flags = [self.columns[each.name] > 0 for each in self.protocol.recorded if each.flag]
-        return np.asarray(np.any([np.zeros(self.done, bool), *flags], axis=0))
+        return np.asarray(np.any([np.zeros(self.done, bool), *self.flags.values()], axis=0))
 
     def equals(self, other: "Entry") -> bool:
         """Return whether the trials of another entry have the same numbers, apart from times."""

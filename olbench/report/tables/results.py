@@ -1,6 +1,6 @@
 """The results: one block per data set, with the paper's numbers; and a matrix as papers print it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -179,30 +179,47 @@ def block_titles(report: Report) -> dict[str, str]:
     return titles
 
 
-def _row_data(entry: Entry, report: Report) -> dict[str, Any]:
-    judged = report.judgements_of(entry)
+def _cells(report: Report, entry: Entry) -> dict[str, Any]:
+    """Return the values of a row by the ids of their columns; JSON has them, too."""
+    judged, times = report.judgements_of(entry), report.time_ratios
     headline = judged.get(report.headline.name)
-    spreads = {each.name: spread_of(entry, each) for each in report.protocol.quantities}
-    flags = [each.name for each in entry.protocol.recorded if each.flag]
+    is_comparable = headline is not None and headline.verdict != NOT_COMPARABLE
     return {
         "dataset": entry.dataset,
         "algorithm": entry.algorithm,
-        "label": entry.label,
-        "params": entry.params,
-        "setting": dict(entry.setting),
-        "options": entry.options,
+        "label": name_of(entry),
+        **{each.name: spread_of(entry, each) for each in report.protocol.quantities},
+        "params": find_chosen(entry),
+        plural(entry.protocol.numbered): entry.done,
+        "best": report.results.is_best(entry),
+        "timing": entry.timing,
+        **{name: int(each.sum()) for name, each in entry.flags.items()},
+        **{f"reported_{name}": each for name, each in judged.items()},
+        **{f"{name}_verdict": each.verdict for name, each in judged.items()},
+        "time_ratio": times.get((entry.dataset, entry.label)) if is_comparable else None,
+        **vars(report.results.costs(entry)),
+    }
+
+
+def _row_data(report: Report, entry: Entry) -> dict[str, Any]:
+    cells, judged = _cells(report, entry), report.judgements_of(entry)
+    verdicts = {name: each.verdict for name, each in judged.items()}
+    names = ("dataset", "algorithm", "label", plural(entry.protocol.numbered), "timing", "best")
+    return {
+        **{name: cells[name] for name in (*names, *entry.flags)},
+        **{each.name: _spread_data(cells[each.name]) for each in report.protocol.quantities},
+        **{name: getattr(entry, name) for name in ("params", "setting", "options")},
         "edges": [edge._asdict() for edge in list_edges(entry)],
         "ranges": find_ranges(entry),
-        plural(entry.protocol.numbered): entry.done,
-        **{name: {"mean": each.mean, "std": each.deviation} for name, each in spreads.items()},
-        "timing": entry.timing,
-        "costs": dict(vars(report.results.costs(entry))),
-        "best": report.results.is_best(entry),
-        **{name: int((entry.columns[name] > 0).sum()) for name in flags},
+        "costs": vars(report.results.costs(entry)),
         "reported": {name: each.reported_data for name, each in judged.items()} or None,
-        "verdict": headline.verdict if headline else None,
-        "verdicts": {name: each.verdict for name, each in judged.items()} or None,
+        "verdict": verdicts.get(report.headline.name),
+        "verdicts": verdicts or None,
     }
+
+
+def _spread_data(spread: Spread) -> dict[str, float | None]:
+    return {"mean": spread.mean, "std": spread.deviation}
 
 
 def results_note(report: Report) -> str:
@@ -216,14 +233,14 @@ def results_note(report: Report) -> str:
     return " ".join(filter(None, [*notes, describe_choices(report)]))
 
 
-@table("Results", 80, data=lambda report: {"rows": [_row_data(entry, report) for entry in report.rows]})
+@table("Results", 80, data=lambda report: {"rows": [_row_data(report, entry) for entry in report.rows]})
 def results(report: Report) -> Table:
-    quantities, flags = report.protocol.quantities, [each for each in report.protocol.recorded if each.flag]
+    flags = [each for each in report.protocol.recorded if each.flag]
     columns = [
         Column("data set", name="dataset"),
         Column("algorithm id", drop=t.HIDDEN, name="algorithm"),
         Column("algorithm", t.ALGORITHM, name="label"),
-        *map(quantity_column, quantities),
+        *map(quantity_column, report.protocol.quantities),
         Column("parameters", CHOSEN, name="params"),
         Column(plural(report.protocol.numbered), t.COUNT, t.HIDDEN),
         Column("best", drop=t.HIDDEN),
@@ -243,34 +260,18 @@ def results(report: Report) -> Table:
         Column("trial memory", t.BYTES, t.COST, name="peak_bytes", note=words.MEMORY_NOTE),
         Column(f"examples/s{shared}", t.RATE, t.COST, name="examples_per_second"),
     ]
+    ids, rows = [each.id for each in columns], [_cells(report, entry) for entry in report.rows]
     return Table(
         "Results",
         tuple(columns),
-        [list(_cells(report, entry)) for entry in report.rows],
+        [[cells.get(id) for id in ids] for cells in rows],
         f"{results_note(report)} {words.SIZE_NOTE} {words.MEMORY_NOTE}",
         group="data set",
         group_titles=block_titles(report),
         ranked_by=report.headline.name,
         descending=report.headline.better == "higher",
+        best=frozenset((y, ids.index(report.headline.name)) for y, cells in enumerate(rows) if cells["best"]),
     )
-
-
-def _cells(report: Report, entry: Entry) -> Iterator[Any]:
-    yield from (entry.dataset, entry.algorithm, name_of(entry))
-    best = report.results.is_best(entry)
-    for quantity in report.protocol.quantities:
-        yield mark(spread_of(entry, quantity), best and quantity is report.headline)
-    yield from (find_chosen(entry), entry.done, best, entry.timing)
-    yield from (int((entry.columns[each.name] > 0).sum()) for each in entry.protocol.recorded if each.flag)
-    judged = report.judgements_of(entry)
-    for quantity in report.judged:
-        judgement = judged.get(quantity.name)
-        yield from (judgement, judgement and judgement.verdict)
-    if report.time_ratios:
-        headline = judged.get(report.headline.name)
-        comparable = headline is not None and headline.verdict != NOT_COMPARABLE
-        yield report.time_ratios.get((entry.dataset, entry.label)) if comparable else None
-    yield from vars(report.results.costs(entry)).values()
 
 
 def by_dataset(caption: str, format: Format, cells: Mapping[tuple[str, str], Any], note: str) -> Table:
