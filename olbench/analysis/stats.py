@@ -101,25 +101,22 @@ def across(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> A
 
     Only data sets with a number for every algorithm count.
     """
-    found = _tabulate(means, better)
-    if isinstance(found, str):
-        return found
-    table, datasets, labels = found
+    losses = table, datasets, labels = _find_losses(means, better)
+    if reason := _find_obstacle(table, labels):
+        return reason
     n, k = table.shape
     ranks, critical = _average_ranks(table, labels), critical_difference(k, n)
     friedman = _friedman(table)
     tests = (*friedman, *_iman_davenport(friedman[0], n, k))
-    groups = _groups(ranks, critical)
-    return Across(datasets, labels, ranks, *tests, critical, groups, leave_one_out(means, better))
+    return Across(datasets, labels, ranks, *tests, critical, _groups(ranks, critical), _leave_one_out(losses))
 
 
 def _order(ranks: Mapping[str, float]) -> list[str]:
     return sorted(ranks, key=lambda label: (ranks[label], label))
 
 
-def leave_one_out(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> dict[str, str]:
-    """Return the algorithms that would lead if a data set were left out, where that changes who leads."""
-    table, datasets, labels = _find_losses(means, better)
+def _leave_one_out(losses: Losses) -> dict[str, str]:
+    table, datasets, labels = losses
     ranks = _rank(table)
     leader = labels.index(_order(_average_ranks(table, labels))[0])
     # Sums of ranks are whole or halves: no rounding.
@@ -162,8 +159,8 @@ def against(
     if len(table) < FEWEST_FOR_CONTROL:
         needed = f"{FEWEST_FOR_CONTROL} data sets that have all {len(labels)} algorithms"
         return f"a comparison over data sets with one algorithm needs {needed}; this run has {len(table)}"
-    if isinstance(found := _tabulate(means, better), str):
-        return found
+    if reason := _find_obstacle(table, labels):
+        return reason
     order = _order(_average_ranks(table, labels))
     best = order[0] if control is None else control
     pairs = {frozenset((each.first, each.second)): each for each in pairwise(means, better)}
@@ -239,8 +236,7 @@ def bayesian_signed_rank(
     return [Posterior(*map(float, shares)) for shares in (wins / samples).T]
 
 
-def _tabulate(means: Mapping[str, Mapping[str, float]], better: str) -> Losses | str:
-    found = losses, _, labels = _find_losses(means, better)
+def _find_obstacle(losses: Floats, labels: Sequence[str]) -> str:
     if len(labels) < 3:
         return f"a comparison over data sets needs 3 algorithms; this run has {len(labels)}"
     if len(losses) < 3:
@@ -248,7 +244,7 @@ def _tabulate(means: Mapping[str, Mapping[str, float]], better: str) -> Losses |
             f"a comparison over data sets needs 3 data sets that have all {len(labels)} algorithms; "
             f"this run has {len(losses)}"
         )
-    return found
+    return ""
 
 
 def _find_losses(means: Mapping[str, Mapping[str, float]], better: str) -> Losses:
