@@ -292,17 +292,15 @@ def _derange(
     named = {_row(name) for part in claim.parts for name in part.names}
     datasets = dict.fromkeys(name for part in claim.parts for name in part.datasets)
     checked = [name for name in datasets if all(attempt.choose(name, row).usable for row in named)]
-    tables, present = [], list(rows)
+    tables, absent = [], set[str]()
     for part in claim.parts:
         quantity = attempt.quantity(part.quantity)
         # Another row takes the place of each name, at the same point of its curve.
         ends = dict.fromkeys(name.removeprefix(_row(name)) for name in part.names)
         names = tuple(row + end for row in rows for end in ends)
-        table = {name: numbers(name, names, quantity) for name in part.datasets if name in checked}
-        tables.append(table)
-        present = [
-            row for row in present if all(row + end in each.means for each in table.values() for end in ends)
-        ]
+        tables.append({name: numbers(name, names, quantity) for name in part.datasets if name in checked})
+        absent |= {_row(name) for each in tables[-1].values() for name in names if name not in each.means}
+    present = [row for row in rows if row not in absent]
     if not checked or not named <= set(present) or len(present) < 3:
         return Counter()
     found: Counter[str] = Counter()
@@ -392,7 +390,7 @@ def _weigh(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighed:
         return Weighed(OPEN, f"no comparable number for {', '.join(fewest)}")
     if statement.on == OVERALL:
         return _weigh_ranks(statement, whole)
-    found = {name: find(statement, each) for name, each in whole.items()}
+    found = {name: _FINDERS[statement.kind](each, statement) for name, each in whole.items()}
     return Weighed(_decide(statement.on, found), _evidence(statement, found, whole), tuple(found))
 
 
@@ -415,7 +413,8 @@ def _weigh_ranks(statement: Statement, numbers: Mapping[str, Numbers]) -> Weighe
     means = mean_ranks(losses, ties="min")
     ranks = MeanRanks(quantity=RANK, means=means, digits=RANK.digits, losses=losses)
     evidence = f"mean ranks over {count(len(numbers), 'data set')}: {ranks.text(*statement.names)}"
-    return Weighed(_decide("every", {OVERALL: find(statement, ranks)}), evidence, tuple(numbers))
+    found = {OVERALL: _FINDERS[statement.kind](ranks, statement)}
+    return Weighed(_decide("every", found), evidence, tuple(numbers))
 
 
 def _needed(on: str, n: int) -> tuple[int, int]:
@@ -452,30 +451,20 @@ def _evidence(
     return "; ".join(filter(None, (text, f"{word} {details}" if details else "", *remarks)))
 
 
-def find(statement: Statement, numbers: Numbers) -> Observation:
-    return _FINDERS[statement.kind](numbers, statement)
-
-
-Finder = Callable[[Numbers, Statement], Observation]
-
-
 def _pairs(statement: Statement) -> list[tuple[str, str]]:
     return list(product(statement.algorithms, statement.than))
 
 
-def _all(true: Callable[[Numbers, str, str], bool]) -> Finder:
+def _compare_pairs(
+    numbers: Numbers, statement: Statement, true: Callable[[Numbers, str, str], bool] = Numbers.is_better
+) -> Observation:
     """Show the first pair that fails; reversed if half of the pairs differ significantly the other way."""
-
-    def finder(numbers: Numbers, statement: Statement) -> Observation:
-        pairs, means = _pairs(statement), numbers.means
-        wrong = [pair for pair in pairs if not true(numbers, *pair)]
-        nearest = max(pairs, key=lambda pair: numbers.loss(pair[0]) - numbers.loss(pair[1]))
-        ratios = tuple(means[a] / means[b] for a, b in pairs if means[b])
-        shown = numbers.text(*(wrong[0] if wrong else nearest))
-        opposed = bool(wrong) and _is_opposed(numbers, pairs)
-        return Observation(not wrong, shown, ratios, is_reversed=opposed)
-
-    return finder
+    pairs, means = _pairs(statement), numbers.means
+    wrong = [pair for pair in pairs if not true(numbers, *pair)]
+    nearest = max(pairs, key=lambda pair: numbers.loss(pair[0]) - numbers.loss(pair[1]))
+    ratios = tuple(means[a] / means[b] for a, b in pairs if means[b])
+    shown = numbers.text(*(wrong[0] if wrong else nearest))
+    return Observation(not wrong, shown, ratios, is_reversed=bool(wrong) and _is_opposed(numbers, pairs))
 
 
 def _is_opposed(numbers: Numbers, pairs: Sequence[tuple[str, str]]) -> bool:
@@ -483,23 +472,23 @@ def _is_opposed(numbers: Numbers, pairs: Sequence[tuple[str, str]]) -> bool:
 
 
 def _better(numbers: Numbers, statement: Statement) -> Observation:
-    plain = _all(Numbers.is_better)(numbers, statement)
+    plain = _compare_pairs(numbers, statement)
     if statement.by is None:
         return plain
     least = statement.by
-    found = _all(lambda numbers, a, b: numbers.excess(a, b) >= least)(numbers, statement)
+    found = _compare_pairs(numbers, statement, lambda numbers, a, b: numbers.excess(a, b) >= least)
     shares = ", ".join(f"{numbers.excess(a, b):+.1%}" for a, b in _pairs(statement))
     return replace(found, numbers=f"{found.numbers}, {shares}", is_weaker=plain.true)
 
 
 def _not_clearly_worse(numbers: Numbers, statement: Statement) -> Observation:
-    found = _all(lambda numbers, a, b: not numbers.is_clearly_better(b, a))(numbers, statement)
+    found = _compare_pairs(numbers, statement, lambda numbers, a, b: not numbers.is_clearly_better(b, a))
     shares = (numbers.reach(a, b) / (numbers.means[b] or math.nan) for a, b in _pairs(statement))
     return replace(found, reaches=tuple(share for share in shares if not math.isnan(share)))
 
 
 def _not_better(numbers: Numbers, statement: Statement) -> Observation:
-    found = _all(Numbers.is_better)(numbers, statement)
+    found = _compare_pairs(numbers, statement)
     clearly = all(numbers.is_clearly_better(a, b) for a, b in _pairs(statement))
     return replace(found, true=not found.true, is_reversed=clearly)
 
@@ -535,28 +524,25 @@ def _steadier(numbers: Numbers, statement: Statement) -> Observation:
     return Observation(not wrong, ", ".join(shown), is_reversed=opposed)
 
 
-def _compared_with_value(true: Callable[[float, float], bool]) -> Finder:
-    def finder(numbers: Numbers, statement: Statement) -> Observation:
-        value = statement.value
-        assert value is not None
-        wrong = [name for name in statement.algorithms if not true(numbers.means[name], value)]
-        opposed = [name for name in wrong if numbers.is_off(name, value)]
-        shown = numbers.text(*(wrong or statement.algorithms))
-        some, none = len(wrong) < len(statement.algorithms), len(opposed) == len(statement.algorithms)
-        return Observation(not wrong, shown, is_reversed=none, is_weaker=some)
-
-    return finder
+def _compare_with_value(numbers: Numbers, statement: Statement) -> Observation:
+    value, is_true = statement.value, operator.lt if statement.kind == "below" else operator.ge
+    assert value is not None
+    wrong = [name for name in statement.algorithms if not is_true(numbers.means[name], value)]
+    opposed = [name for name in wrong if numbers.is_off(name, value)]
+    shown = numbers.text(*(wrong or statement.algorithms))
+    some, none = len(wrong) < len(statement.algorithms), len(opposed) == len(statement.algorithms)
+    return Observation(not wrong, shown, is_reversed=none, is_weaker=some)
 
 
-_FINDERS: dict[str, Finder] = {
+_FINDERS: dict[str, Callable[[Numbers, Statement], Observation]] = {
     "better": _better,
     "mostly_better": _mostly_better,
-    "significantly_better": _all(Numbers.is_clearly_better),
+    "significantly_better": partial(_compare_pairs, true=Numbers.is_clearly_better),
     "not_significantly_worse": _not_clearly_worse,
     "not_better": _not_better,
     "best_or_joint": _best_or_joint,
     "best_is_better": _best_is_better,
     "steadier": _steadier,
-    "below": _compared_with_value(operator.lt),
-    "at_least": _compared_with_value(operator.ge),
+    "below": _compare_with_value,
+    "at_least": _compare_with_value,
 }
