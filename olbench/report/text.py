@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -96,22 +97,21 @@ class Widths:
         texts = (self.table.columns[x].heading, *(row[x] for row in self.texts))
         return max((cell_len(word) for text in texts for word in text.split()), default=0)
 
-    def squeeze(self, width: int) -> None:
-        """Wrap columns of words, starting with the last, until the table fits; then share the spare width.
-
-        Changes `least` and `wraps`, the widths that lines are printed in.
-        """
-        every = range(len(self.least))
-        self.least = [max(self.least[x], self._longest_word(x) if self.wraps[x] else 0) for x in every]
+    def squeeze(self, width: int) -> "Widths":
+        """Wrap columns of words, the last first, until the table fits; then let them share what is spare."""
+        narrow, every = copy(self), range(len(self.least))
+        narrow.wraps = list(self.wraps)
+        narrow.least = [max(self.least[x], self._longest_word(x) if self.wraps[x] else 0) for x in every]
         for x in reversed(every):
-            excess = self.total(every) - width
+            excess = narrow.total(every) - width
             if excess > 0 and self.table.columns[x].format.side == "left":
-                self.least[x] = max(self._longest_word(x), self.least[x] - excess)
-                self.wraps[x] = True
-        wrapping = [x for x in every if self.wraps[x]]
+                narrow.least[x] = max(self._longest_word(x), narrow.least[x] - excess)
+                narrow.wraps[x] = True
+        wrapping = [x for x in every if narrow.wraps[x]]
         for place, x in enumerate(wrapping):
-            spare = max(0, width - self.total(every)) // (len(wrapping) - place)
-            self.least[x] += min(spare, max(0, self.longest[x] - self.least[x]))
+            spare = max(0, width - narrow.total(every)) // (len(wrapping) - place)
+            narrow.least[x] += min(spare, max(0, self.longest[x] - narrow.least[x]))
+        return narrow
 
 
 def fit(table: "Table", width: int) -> "Table":
@@ -152,8 +152,7 @@ def stack(table: "Table", width: float, total: Callable[[list[int]], float]) -> 
 
 
 def _align(table: "Table", width: int, style: Styled) -> list[str]:
-    widths = Widths(table)
-    widths.squeeze(width)
+    widths = Widths(table).squeeze(width)
     shown = table.shown()
     headings = [column.heading for column in table.columns]
     lines = [style(line, BOLD) for line in _pad(headings, widths, (), style)]
