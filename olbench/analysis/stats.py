@@ -71,6 +71,9 @@ class Pair:
     losses: int
     p: float
 
+    def flip(self) -> "Pair":
+        return Pair(self.second, self.first, -self.mean, self.losses, self.ties, self.wins, self.p)
+
 
 @dataclass(frozen=True)
 class Rival:
@@ -163,9 +166,11 @@ def against(
         return reason
     order = _order(_average_ranks(table, labels))
     best = order[0] if control is None else control
-    pairs = {frozenset((each.first, each.second)): each for each in pairwise(means, better)}
-    tested = [each for key, each in pairs.items() if control is None or best in key]
-    adjusted = dict(zip(map(id, tested), holm([each.p for each in tested]), strict=True))
+    found = pairwise(means, better)
+    tested = [each for each in found if control is None or best in (each.first, each.second)]
+    pairs: dict[tuple[str, str], tuple[Pair, float]] = {}
+    for each, q in zip(tested, holm([each.p for each in tested]), strict=True):
+        pairs |= {(own.first, own.second): (own, q) for own in (each, each.flip())}
     rivals = [label for label in order if label != best]
     columns = dict(zip(labels, table.T, strict=True))
     losses, own = np.array([columns[label] for label in rivals]), columns[best]
@@ -177,12 +182,9 @@ def against(
         posteriors = bayesian_signed_rank(losses, own, negligible)
     tests = []
     for label, posterior in zip(rivals, posteriors, strict=True):
-        pair = pairs[frozenset((label, best))]
-        sign, signs = (1, (pair.wins, pair.ties, pair.losses))
-        if pair.second == label:
-            sign, signs = -1, signs[::-1]
-        q = adjusted[id(pair)]
-        tests.append(Rival(label, sign * pair.mean, *signs, pair.p, q, q <= LEVEL, posterior))
+        pair, q = pairs[label, best]
+        signs = pair.wins, pair.ties, pair.losses
+        tests.append(Rival(label, pair.mean, *signs, pair.p, q, q <= LEVEL, posterior))
     return Against(best, control is None, tuple(tests))
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from itertools import product
 from math import ceil
 from pathlib import Path
@@ -15,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
-from olbench.algorithms import get_definition
+from olbench.analysis.choices import find_definition
 from olbench.analysis.results import Entry, Floats, Results, drift_rows
 from olbench.analysis.stats import mean_ranks
 from olbench.errors import UserError
@@ -140,9 +139,8 @@ def choose_looks(results: Results, drawn: Sequence[str]) -> tuple[Looks, list[Li
 
 
 def is_baseline(label: str) -> bool:
-    with suppress(UserError):
-        return get_definition(algorithm_of(label)).order == "baseline"
-    return False
+    definition = find_definition(algorithm_of(label))
+    return definition is not None and definition.order == "baseline"
 
 
 def draw_curves(panel: Axes, results: Results, dataset: str, series: Series, band: str = DEVIATION) -> Axes:
@@ -312,18 +310,16 @@ def _choose_pairs(report: "Report") -> tuple[list[str], list[str]]:
 
 
 def _draw_pairs(panel: Axes, report: "Report", rows: Sequence[str], columns: Sequence[str]) -> None:
-    found = {(each.first, each.second): each for each in report.pairwise}
+    both = (each for pair in report.pairwise for each in (pair, pair.flip()))
+    found = {(each.first, each.second): each for each in both}
     quantity = report.headline
     cells = np.full((len(rows), len(columns)), np.nan)
     for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
-        pair, sign = found.get((row, column)), 1
-        if pair is None:
-            pair, sign = found.get((column, row)), -1
-        if pair is None:
+        if (pair := found.get((row, column))) is None:
             continue
-        cells[y, x] = -sign * quantity.loss(pair.mean)
-        signs = (pair.wins, pair.ties, pair.losses)[::sign]
-        text = f"{quantity.text(sign * pair.mean, sign='+')}\n{'/'.join(map(str, signs))}\n{pair.p:.2g}"
+        cells[y, x] = -quantity.loss(pair.mean)
+        signs = f"{pair.wins}/{pair.ties}/{pair.losses}"
+        text = f"{quantity.text(pair.mean, sign='+')}\n{signs}\n{pair.p:.2g}"
         weight = "bold" if pair.p < 1 - LEVEL else "normal"
         size = 6.5 if len(columns) <= 10 else 5
         panel.text(x, y, text, ha="center", va="center", fontsize=size, fontweight=weight, linespacing=1.15)
