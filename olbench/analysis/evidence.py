@@ -119,9 +119,8 @@ def joint_verdicts(judgements: Iterable[Judgement]) -> dict[tuple[str, str], str
 
 def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
     cells = [cell for cell in cells if quantity.name in cell.judged]
-    labels = list(dict.fromkeys(label for cell in cells for label in cell.learners))
     right = {cell.row: cell.right for cell in cells}
-    counts = {row: _count_row([cell for cell in cells if cell.row == row], labels, quantity) for row in right}
+    counts = {row: _count_row([cell for cell in cells if cell.row == row], quantity) for row in right}
     rows = []
     for row, own in counts.items():
         wrong = sorted((label for label in own if label != right[row]), key=lambda label: -own[label])
@@ -131,14 +130,13 @@ def control(cells: Sequence[PrintedCell], quantity: Quantity) -> WrongLearners:
     return WrongLearners(quantity.name, tuple(rows), _derange(matrix))
 
 
-def _count_row(cells: Sequence[PrintedCell], labels: Sequence[str], quantity: Quantity) -> dict[str, float]:
+def _count_row(cells: Sequence[PrintedCell], quantity: Quantity) -> dict[str, float]:
     """Return how many numbers of a row each learner reproduces, extrapolated where it did not run."""
-    counts = {}
-    for label in labels:
-        own = [cell.is_reproduced(label, quantity) for cell in cells if label in cell.learners]
-        if own:
-            counts[label] = sum(own) * len(cells) / len(own)
-    return counts
+    found: dict[str, list[bool]] = {}
+    for cell in cells:
+        for label in cell.learners:
+            found.setdefault(label, []).append(cell.is_reproduced(label, quantity))
+    return {label: sum(own) * len(cells) / len(own) for label, own in found.items()}
 
 
 def _derange(matrix: NDArray[np.float64]) -> tuple[float, float, float] | None:

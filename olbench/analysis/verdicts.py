@@ -304,10 +304,6 @@ def time_ratios(attempt: Attempt) -> dict[tuple[str, str], float]:
     return ratios
 
 
-def suspects(judgements: Iterable[Judgement]) -> list[Judgement]:
-    return [each for each in judgements if each.reported.suspect]
-
-
 def count(judgements: Iterable[Judgement], quantity: Quantity, suspect: bool = False) -> Counter[str]:
     return Counter(
         each.verdict

@@ -204,10 +204,11 @@ def _cells(report: Report, entry: Entry) -> dict[str, Any]:
 def _row_data(report: Report, entry: Entry) -> dict[str, Any]:
     cells, judged = _cells(report, entry), report.judgements_of(entry)
     verdicts = {name: each.verdict for name, each in judged.items()}
+    spreads = {each.name: cells[each.name] for each in report.protocol.quantities}
     names = ("dataset", "algorithm", "label", plural(entry.protocol.numbered), "timing", "best")
     return {
         **{name: cells[name] for name in (*names, *entry.flags)},
-        **{each.name: _spread_data(cells[each.name]) for each in report.protocol.quantities},
+        **{name: {"mean": each.mean, "std": each.deviation} for name, each in spreads.items()},
         **{name: getattr(entry, name) for name in ("params", "setting", "options")},
         "edges": [edge._asdict() for edge in list_edges(entry)],
         "ranges": find_ranges(entry),
@@ -216,10 +217,6 @@ def _row_data(report: Report, entry: Entry) -> dict[str, Any]:
         "verdict": verdicts.get(report.headline.name),
         "verdicts": verdicts or None,
     }
-
-
-def _spread_data(spread: Spread) -> dict[str, float | None]:
-    return {"mean": spread.mean, "std": spread.deviation}
 
 
 def results_note(report: Report) -> str:

@@ -101,7 +101,7 @@ def overview(report: Report) -> Table | None:
     if report.paper and report.paper.bold and not report.is_cross_validated:
         bold = BOLD_NOTE.format(report.paper.bold)
     notes = [bold, f"{legend(report)}." if report.judgements else ""]
-    if report.is_cross_validated and verdicts.suspects(report.judgements):
+    if report.is_cross_validated and any(each.reported.suspect for each in report.judgements):
         notes.append("?: the printed number is unexplained.")
     format = Format(show, plain=plain, verdict=lambda value: getattr(value, "verdict", ""))
     return by_dataset(title, format, cells, " ".join(filter(None, notes)))
@@ -178,7 +178,7 @@ def not_reproduced(report: Report) -> Iterator[Table]:
 
 @table("Verdicts", 32)
 def unexplained(report: Report) -> Iterator[Table]:
-    found = verdicts.suspects(report.judgements)
+    found = [each for each in report.judgements if each.reported.suspect]
     reasons: dict[tuple[str, str], list[str]] = {}
     for each in found:
         reasons.setdefault((each.algorithm, each.reported.suspect), []).append(each.dataset)
