@@ -205,14 +205,16 @@ def _row_data(report: Report, entry: Entry) -> dict[str, Any]:
     cells, judged = _cells(report, entry), report.judgements_of(entry)
     verdicts = {name: each.verdict for name, each in judged.items()}
     spreads = {each.name: cells[each.name] for each in report.protocol.quantities}
-    names = ("dataset", "algorithm", "label", plural(entry.protocol.numbered), "timing", "best")
     return {
-        **{name: cells[name] for name in (*names, *entry.flags)},
-        **{name: {"mean": each.mean, "std": each.deviation} for name, each in spreads.items()},
+        **{name: cells[name] for name in ("dataset", "algorithm", "label")},
         **{name: getattr(entry, name) for name in ("params", "setting", "options")},
         "edges": [edge._asdict() for edge in list_edges(entry)],
         "ranges": find_ranges(entry),
+        plural(entry.protocol.numbered): entry.done,
+        **{name: {"mean": each.mean, "std": each.deviation} for name, each in spreads.items()},
+        "timing": entry.timing,
         "costs": vars(report.results.costs(entry)),
+        **{name: cells[name] for name in ("best", *entry.flags)},
         "reported": {name: each.reported_data for name, each in judged.items()} or None,
         "verdict": verdicts.get(report.headline.name),
         "verdicts": verdicts or None,
