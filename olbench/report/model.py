@@ -184,6 +184,14 @@ class Report:
             return _select(self.whole.judgements, self.results)
         return verdicts.judge(self.attempt)
 
+    @cached_property
+    def tuning_verdicts(self) -> dict[str, Counter[str]]:
+        """The verdicts on the headline by way of tuning."""
+        if self.attempt is None:
+            return {}
+        found = {way: verdicts.judge_tuning(self.attempt, way) for way in self.results.tunings}
+        return {way: verdicts.count(own, self.headline) for way, own in found.items()}
+
     @property
     def judged(self) -> tuple[Quantity, ...]:
         names = {judgement.quantity for judgement in self.judgements}

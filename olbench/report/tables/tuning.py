@@ -1,7 +1,6 @@
 """Tuning: its optimism, and several ways to tune side by side."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -47,7 +46,7 @@ def tuning(report: Report) -> Iterator[Part]:
 def tuning_data(report: Report) -> Mapping[str, Any]:
     if not report.is_cross_validated:
         return {}
-    counts = {way: dict(each) for way, each in count_verdicts(report).items()}
+    counts = {way: dict(each) for way, each in report.tuning_verdicts.items()}
     averages = {name: {"datasets": size, **values} for name, (size, values) in means(report).items()}
     return {"tunings": {"means": averages, "verdicts": counts}}
 
@@ -98,19 +97,12 @@ def tunings(report: Report) -> Table | None:
     )
 
 
-def count_verdicts(report: Report) -> dict[str, Counter[str]]:
-    if report.attempt is None:
-        return {}
-    found = {way: verdicts.judge_tuning(report.attempt, way) for way in report.results.tunings}
-    return {way: verdicts.count(judgements, report.headline) for way, judgements in found.items()}
-
-
 @table("Tuning", 191)
 def tuning_verdicts(report: Report) -> Table | None:
     if report.paper is None or not report.judgements or tunings(report) is None:
         return None
     rows = []
-    for way, counts in count_verdicts(report).items():
+    for way, counts in report.tuning_verdicts.items():
         compared = counts.total() - counts[verdicts.NOT_COMPARABLE]
         share = counts[verdicts.REPRODUCED] / compared if compared else None
         rows.append((way, *(counts[name] for name in verdicts.VERDICTS), share))
