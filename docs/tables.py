@@ -35,7 +35,7 @@ PAPERS = {
     "adviceptron2010": "Adviceptron, ECML 2010",
     "libol2013": "LIBOL manual, 2013",
 }
-RECORDED = {"conformance", "correctness", "scw-forensics"}
+RECORDED = {"conformance", "correctness", "coverage", "scw-forensics"}
 
 
 @cache
