@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from olbench.algorithms import get_definition
+from olbench.algorithms import get_definition, title_of
 from olbench.data.fetch import is_present
 from olbench.data.source import Source, find_named
-from olbench.engine.local import LocalExecutor, attempt
+from olbench.engine.local import LocalExecutor
 from olbench.engine.resources import default_jobs, refuse_excess
 from olbench.engine.runner import describe_cell, describe_data
 from olbench.engine.stopping import stop_on_interrupt
@@ -30,16 +31,16 @@ from olbench.protocols.recorded import find_contradiction, read_run
 from olbench.records import ledger, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.bundle import digest_records
-from olbench.records.compare import MISSING, Mismatch, find_differences, name_trial
+from olbench.records.compare import MISSING, Mismatch, find_differences, name_trial, show_values
 from olbench.records.container import is_bundle, is_trusted, trust
 from olbench.records.quantities import Quantity
-from olbench.records.run_file import CellFacts
+from olbench.records.run_file import CellFacts, RunFile
 from olbench.records.shipped import find_plugin, find_run
 from olbench.records.trial import Record, Trial, code_of
 
 TRIALS, SHARE = 20, 0.05
-#: What a cell of run.json states and its config and trials give.
-STATED = ("algorithm", "params", "setting", "options", "tuning_passes", "planned", "grid", "choices")
+#: What older run files do not state of their data.
+LATER = ("majority", "classes", "groups")
 NO_DATA, OTHER_DATA = "data not available", "other data of the same name"
 NO_PLUGIN, NO_ALGORITHM = "plugin not trusted", "unknown algorithm"
 OTHER_CODE, FAILED = "another version of the algorithm", "it fails here"
@@ -207,16 +208,13 @@ class Verifier:
     def _source(self, name: str) -> Source | str:
         if name not in self.sources:
             self.say(f"loading {name}")
-            specs = [
-                each for each in self.config.datasets if name == each.name or name.startswith(f"{each.name}[")
-            ]
+            specs = self.config.datasets
             try:
                 present = [spec for spec in specs if spec.path or is_present(spec.name)]
                 self.sources[name] = find_named(present, name)
             except UserError:
-                file = next(
-                    (f" ({spec.path} is not here or cannot be read)" for spec in specs if spec.path), ""
-                )
+                own = (spec.path for spec in specs if spec.path and spec.name == name.partition("[")[0])
+                file = next((f" ({path} is not here or cannot be read)" for path in own), "")
                 self.sources[name] = NO_DATA + file
         return self.sources[name]
 
@@ -267,62 +265,85 @@ class Verifier:
 
     def find_wrong(self, cells: Sequence[Cell]) -> Iterator[str]:
         """Yield what is stated, but does not follow from the config, the data and the trials."""
+        reported = {key for cell in self.run.file.cells for key in cell.keys}
         for record in (each for each in self.good if each["protocol"] == self.protocol.id):
             if found := find_contradiction(self.protocol, record):
                 yield f"{name_trial(record)}: {found}"
-        reported = {key for cell in self.run.file.cells for key in cell.keys}
-        for record in (each for each in self.good if each["key"] in reported):
-            if missing := list_missing(self.protocol, record):
+            if record["key"] in reported and (missing := list_missing(self.protocol, record)):
                 yield f"{name_trial(record)}: it has no {', '.join(missing)}, which the config asks for"
-        sources = {cell.source.name: cell for cell in cells}
-        for name, cell in sources.items():
-            stated, facts = self.run.file.data.get(name), describe_data(cell)
-            # How it was prepared is told in words, which may change; the fingerprint covers it.
-            if stated is not None:
-                majority = facts.majority if stated.majority is None else stated.majority
-                classes, groups = stated.classes or facts.classes, stated.groups and facts.groups
-                facts = replace(facts, groups=groups)
-                stated = replace(stated, prepared=facts.prepared, majority=majority, classes=classes)
-            if stated != facts:
-                yield f"{name}: {run_file.NAME} states another fingerprint, size, majority, classes or groups"
-        ids = {cell.algorithm for cell in self.run.file.cells}
-        for name, id in dict.fromkeys((cell.label, cell.algorithm) for cell in self.run.file.cells):
-            if name in ids - {id}:
-                yield f"{name}: the results of {id} have the id of another algorithm as their name"
-        for id, title in self.run.file.titles.items():
-            if self._is_known(id) and (own := get_definition(id).title) != title:
-                yield f"{id}: {run_file.NAME} states the title {title!r}, its plugin {own!r}"
-        planned = {(cell.source.name, cell.entry, cell.label): cell for cell in cells}
-        named = {(each.dataset, each.entry, each.label): each for each in self.run.file.cells}
-        for place in sorted(planned.keys() | named.keys()):
-            if place[0] in sources and self._is_known(self.config.algorithms[place[1]].id):
-                yield from self._compare_cell(place, named.get(place), planned.get(place))
+        names = Counter(_name_cell(cell) for cell in self.run.file.cells)
+        yield from (f"{name}: {run_file.NAME} has it {n} times" for name, n in names.items() if n > 1)
+        data = {cell.source.name: describe_data(cell) for cell in cells}
+        # What cannot be planned here is taken as it is stated.
+        left: dict[str, CellFacts] = {}
+        for each in self.run.file.cells:
+            first = next((self.records[key] for key in each.keys if key in self.records), None)
+            reason = self.why_not(first) if first else ""
+            if reason == OTHER_CODE and get_definition(each.algorithm).is_own and is_bundle(self.folder):
+                yield f"{_name_cell(each)}: the plugin in the bundle is not the code of its trials"
+            is_unfinished = each.params is None and not each.keys
+            is_known = each.dataset in data and self._is_known(self.config.algorithms[each.entry].id)
+            if reason or is_unfinished or not is_known:
+                left[_name_cell(each)] = each
+        planned = (describe_cell(cell, self.records) for cell in cells)
+        again = replace(
+            self.run.file,
+            data={**self.run.file.data, **data},
+            cells=(*left.values(), *(cell for cell in planned if _name_cell(cell) not in left)),
+            titles={id: title_of(id) for id in self.run.file.titles},
+        )
+        yield from _compare(self.run.file, again)
 
-    def _compare_cell(
-        self, place: tuple[str, int, str], stated: CellFacts | None, cell: Cell | None
-    ) -> Iterator[str]:
-        name = f"{place[2]} on {place[0]}"
-        if stated is None or cell is None:
-            yield f"{name}: only {run_file.NAME if cell is None else 'the config'} has it"
-            return
-        first = next((self.records[key] for key in stated.keys if key in self.records), None)
-        if first is not None and (reason := self.why_not(first)):
-            if reason == OTHER_CODE and cell.definition.is_own and is_bundle(self.folder):
-                yield f"{name}: the plugin in the bundle is not the code of its trials"
-            return
-        if stated.params is None and not stated.keys:  # its tuning had not finished
-            return
-        facts = describe_cell(cell, self.records)
-        if facts.params is None:
-            yield f"{name}: {run_file.NAME} states parameters, but trials of its tuning are missing"
-            return
-        for each in STATED:
-            own, other = (json.dumps(getattr(one, each), sort_keys=True) for one in (stated, facts))
-            if own != other:
-                yield f"{name}: {run_file.NAME} states {each} {own}, its config and trials {other}"
-                return
-        if tuple(stated.keys) != facts.keys:
-            yield f"{name}: {run_file.NAME} names other trials than its config and tuning give"
+    def repeat(self, records: Sequence[Record], jobs: int) -> tuple[list[Mismatch], list[str], list[Record]]:
+        """Run trials again; return mismatches, what only one of both has, and the records of new failures."""
+        mismatches: list[Mismatch] = []
+        unchecked: dict[str, None] = {}
+        failed: list[Record] = []
+        executor = LocalExecutor(jobs, [*map(find_plugin, self.config.plugins)], self.say)
+        work = f"running {count(len(records), 'trial')}"
+        self.say(work)
+        with stop_on_interrupt() as stop:
+            for number, again in enumerate(executor.execute(list(map(self.trial, records)), stop), start=1):
+                self.say(f"{work}, {number} done")
+                record = self.records[again["key"]]
+                if again["status"] == "ok":
+                    wrong, names = self.compare(record, again)
+                    mismatches += wrong
+                    unchecked |= dict.fromkeys(names)
+                else:
+                    failed.append({**record, "error": again["error"]})
+            if stop.is_set():
+                raise KeyboardInterrupt
+        return mismatches, sorted(unchecked), failed
+
+
+def _name_cell(cell: CellFacts) -> str:
+    return f"{cell.label} on {cell.dataset}"
+
+
+def _compare(stated: RunFile, planned: RunFile) -> Iterator[str]:
+    own, other = _list_facts(stated), _list_facts(planned)
+    for name in sorted(own.keys() | other.keys()):
+        if name not in own or name not in other:
+            yield f"{name}: only {run_file.NAME if name in own else 'the config'} has it"
+            continue
+        for each in dict.fromkeys((*own[name], *other[name])):
+            before, now = own[name].get(each), other[name].get(each)
+            if before != now and not (before is None and each in LATER):
+                before, now = show_values(before, now)
+                yield f"{name}: {run_file.NAME} states {each} {before}, its config, data and trials {now}"
+                break
+
+
+def _list_facts(run: RunFile) -> dict[str, dict[str, Any]]:
+    """Return what a run file states of each data set, result and algorithm."""
+    content = json.loads(json.dumps(run.plain()))
+    facts: dict[str, dict[str, Any]] = {f"data set {name}": each for name, each in content["data"].items()}
+    for each in facts.values():
+        each.pop("prepared", None)  # words, which may change; the fingerprint covers it
+    cells = map(_name_cell, run.cells)
+    facts |= dict(zip(cells, content["cells"], strict=True))
+    return facts | {f"algorithm {id}": {"title": title} for id, title in content.get("titles", {}).items()}
 
 
 def verify(
@@ -357,7 +378,7 @@ def verify(
     cells = verifier.plan_cells() if able else []
     used = {(record["dataset"], record["algorithm"]) for record in drawn}
     refuse_excess([cell for cell in cells if (cell.source.name, cell.spec.id) in used], jobs)
-    mismatches, unchecked, failed = _repeat(verifier, drawn, jobs)
+    mismatches, unchecked, failed = verifier.repeat(drawn, jobs)
     if failed:
         unable[FAILED] = failed
     return VerifiedRun(
@@ -413,39 +434,9 @@ def verify_trial(run: str | Path, key: str, trust_plugins: bool, say: Callable[[
     record = verifier.records[ledger.find_key(verifier.records, key, verifier.folder)]
     if reason := verifier.why_not(record):
         return VerifiedTrial(record, not_run=reason)
-    say(f"running {record['algorithm']} on {record['dataset']}")
-    trial = verifier.trial(record)
-    with stop_on_interrupt() as stop:
-        again = attempt(trial, stop)
-    if again is None:
-        raise KeyboardInterrupt
-    if again["status"] != "ok":
-        return VerifiedTrial(record, error=str(again["error"]))
+    wrong, unchecked, failed = verifier.repeat([record], 1)
+    if failed:
+        return VerifiedTrial(record, error=str(failed[0]["error"]))
     is_flagged = any(each.flag and record.get(each.name) for each in verifier.protocol.recorded)
-    breakdown = verifier.protocol.find_breakdown(trial) if is_flagged else None
-    wrong, unchecked = verifier.compare(record, again)
+    breakdown = verifier.protocol.find_breakdown(verifier.trial(record)) if is_flagged else None
     return VerifiedTrial(record, tuple(wrong), tuple(unchecked), breakdown=breakdown)
-
-
-def _repeat(
-    verifier: Verifier, drawn: Sequence[Record], jobs: int
-) -> tuple[list[Mismatch], list[str], list[Record]]:
-    mismatches: list[Mismatch] = []
-    unchecked: dict[str, None] = {}
-    failed: list[Record] = []
-    executor = LocalExecutor(jobs, [*map(find_plugin, verifier.config.plugins)], verifier.say)
-    work = f"running {count(len(drawn), 'trial')}"
-    verifier.say(work)
-    with stop_on_interrupt() as stop:
-        for number, again in enumerate(executor.execute(list(map(verifier.trial, drawn)), stop), start=1):
-            verifier.say(f"{work}, {number} done")
-            record = verifier.records[again["key"]]
-            if again["status"] == "ok":
-                wrong, names = verifier.compare(record, again)
-                mismatches += wrong
-                unchecked |= dict.fromkeys(names)
-            else:
-                failed.append({**record, "error": again["error"]})
-        if stop.is_set():
-            raise KeyboardInterrupt
-    return mismatches, sorted(unchecked), failed

@@ -1,11 +1,13 @@
 """A run on disk with its experiment; the records of a cell must agree with run.json."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from statistics import mode
 from typing import Any
 
 from olbench.algorithms import get_definition, load_plugin
@@ -72,14 +74,21 @@ class RecordedRun:
                 raise UserError(f"{run_file.NAME}.cells.{place}.entry is beyond the algorithms of the config")
 
     def trials_of(self, cell: CellFacts, records: Mapping[str, Record]) -> list[Record]:
+        """Return the trials of a cell; refuse those of another, or unlike its others."""
         found = [records[key] for key in cell.keys if key in records]
-        self._check_cell(cell, found)
+        if reason := self._find_stranger(cell, found):
+            raise UserError(
+                f"{self.folder / run_file.NAME}: {cell.label} on {cell.dataset} cannot be reported, because "
+                f"{reason}; run its config again, which rewrites this file"
+            )
         viewed = [self.protocol.view(record, cell.setting) for record in found]
         good = [record for record in viewed if record["status"] == "ok"]
         for record in good:
             self.check(record)
-        if any(each.same for each in self.protocol.recorded):
-            self._check_sizes(good)
+        if good and any(each.same for each in self.protocol.recorded):
+            usual = mode(record["n"] for record in good)
+            for record in (each for each in good if each["n"] != usual):
+                raise self.refuse(record, f"its n is {record['n']}, and that of its other trials {usual}")
         return viewed
 
     def check(self, record: Record) -> None:
@@ -92,42 +101,20 @@ class RecordedRun:
     def refuse(self, record: Record, reason: str) -> UserError:
         return refuse_record(record, self.folder / ledger.NAME, "reported", reason)
 
-    def _check_cell(self, cell: CellFacts, records: Sequence[Record]) -> None:
-        stated = {"protocol": self.protocol.id, "dataset": cell.dataset, "algorithm": cell.algorithm}
-        numbers: dict[int, Record] = {}
+    def _find_stranger(self, cell: CellFacts, records: Sequence[Record]) -> str:
+        """Return how a trial differs from what all trials of its cell share, or ''."""
+        wanted = {"protocol": self.protocol.id, "dataset": cell.dataset, "algorithm": cell.algorithm}
+        shared = [name for name in SHARED if name != "options" or not cell.choices]
+        wanted |= {name: records[0][name] for name in shared if records}
+        numbers = Counter(record["number"] for record in records)
         for record in records:
-            for name, value in stated.items():
+            for name, value in wanted.items():
                 if record[name] != value:
-                    reason = f"the {name} of its trial {record['key']} is {shorten(repr(record[name]))}"
-                    raise self._refuse_cell(cell, f"{reason} and not {shorten(repr(value))}")
-            for name in SHARED:
-                is_tuned = name == "options" and cell.choices
-                if record[name] != records[0][name] and not is_tuned:
-                    pair = f"its trials {records[0]['key']} and {record['key']}"
-                    raise self._refuse_cell(cell, f"{pair} differ in their {name}")
-            first = numbers.setdefault(record["number"], record)
-            if first is not record:
-                pair = f"its trials {first['key']} and {record['key']}"
-                raise self._refuse_cell(cell, f"{pair} have the same number, {record['number']}")
-
-    def _refuse_cell(self, cell: CellFacts, reason: str) -> UserError:
-        return UserError(
-            f"{self.folder / run_file.NAME}: {cell.label} on {cell.dataset} cannot be reported, because "
-            f"{reason}; run its config again, which rewrites this file"
-        )
-
-    def _check_sizes(self, records: Sequence[Record]) -> None:
-        sizes = Counter(record["n"] for record in records)
-        if len(sizes) < 2:
-            return
-        usual = sizes.most_common(1)[0][0]
-        one = next(record for record in records if record["n"] == usual)
-        other = next(record for record in records if record["n"] != usual)
-        raise UserError(
-            f"{self.folder / ledger.NAME}: the trials {one['key']} and {other['key']} cannot be reported "
-            f"together, because their n are {one['n']} and {other['n']}; remove both lines, and the next run "
-            "computes these trials again"
-        )
+                    own, other = shorten(repr(record[name])), shorten(repr(value))
+                    return f"the {name} of its trial {record['key']} is {own} and not {other}"
+            if numbers[record["number"]] > 1:
+                return f"another trial has the number of its trial {record['key']}, {record['number']}"
+        return ""
 
 
 def read_run(folder: Path) -> RecordedRun:
@@ -191,14 +178,11 @@ def _has_own_key(record: Record) -> bool:
     if key_of(record) == record["key"]:
         return True
     # The settings of a user's own protocol may have numbers as keys, which JSON turns into text.
-    return bool(key_of({**record, "setting": _restore_numbers(record["setting"])}) == record["key"])
+    setting = json.loads(json.dumps(record["setting"]), object_hook=_restore_numbers)
+    return bool(key_of({**record, "setting": setting}) == record["key"])
 
 
-def _restore_numbers(value: Any) -> Any:
+def _restore_numbers(mapping: dict[str, Any]) -> dict[Any, Any]:
     """Turn keys that look like whole numbers back into numbers."""
-    if isinstance(value, list):
-        return [_restore_numbers(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    numbers = all(re.fullmatch("-?[0-9]{1,18}", key) for key in value)
-    return {int(key) if numbers else key: _restore_numbers(item) for key, item in value.items()}
+    numbers = all(re.fullmatch("-?[0-9]{1,18}", key) for key in mapping)
+    return {int(key) if numbers else key: value for key, value in mapping.items()}

@@ -37,14 +37,18 @@ class Mismatch:
 
     @property
     def values(self) -> tuple[str, str]:
-        before, now = self.before, self.now
-        if isinstance(before, list) and isinstance(now, list):
-            pairs = list(zip(before, now, strict=False))
-            place = next((number for number, (one, other) in enumerate(pairs) if one != other), None)
-            if place is None:
-                return count(len(before), "value"), count(len(now), "value")
-            before, now = before[place], now[place]
-        return shorten(str(before)), shorten(str(now))
+        return show_values(self.before, self.now)
+
+
+def show_values(before: Any, now: Any) -> tuple[str, str]:
+    """Return two values that differ; of two lists, the first place that does, or how long they are."""
+    if isinstance(before, list) and isinstance(now, list):
+        pairs = list(zip(before, now, strict=False))
+        place = next((number for number, (one, other) in enumerate(pairs) if one != other), None)
+        if place is None:
+            return count(len(before), "value"), count(len(now), "value")
+        before, now = before[place], now[place]
+    return shorten(str(before)), shorten(str(now))
 
 
 def name_trial(record: Record) -> str:

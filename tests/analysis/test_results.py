@@ -174,14 +174,14 @@ def test_a_record_is_refused_for_a_cell_that_is_not_its_own(read, copy: Path):
         ({"dataset": "splice"}, "the dataset of its trial KEY is 'splice' and not 'svmguide3'"),
         ({"algorithm": "arow"}, "the algorithm of its trial KEY is 'arow' and not 'perceptron'"),
         ({"protocol": "fresh"}, "the protocol of its trial KEY is 'fresh' and not 'online'"),
-        ({"n": 100_000}, "KEY cannot be reported together, because their n are 1243 and 100000"),
+        ({"n": 100_000}, "KEY cannot be reported, because its n is 100000, and that of its other "),
         *(
-            ({name: value}, f"differ in their {name}")
+            ({name: value}, f"the {name} of its trial KEY is ")
             for name, value in {
                 "seed": 7, "fingerprint": "00", "options": {"a": 2}, "role": "tune", "code": "00",
             }.items()
         ),
-        ({"number": 1}, "have the same number, 1"),
+        ({"number": 1}, "another trial has the number of its trial "),
     ):  # fmt: skip
         (copy / "trials.jsonl").write_bytes(content)
         records, own = records_of_first_cell(copy)
@@ -189,7 +189,7 @@ def test_a_record_is_refused_for_a_cell_that_is_not_its_own(read, copy: Path):
         write_records(copy, records)
         found = refusal(read, copy)
         said = message.replace("KEY", own[-1]["key"])
-        remedy = "remove both lines" if "n" in change else "run its config again, which rewrites this file"
+        remedy = "remove its line" if "n" in change else "run its config again, which rewrites this file"
         if not (said in found and remedy in found):
             wrong.append((change, found))
     assert wrong == []

@@ -227,7 +227,7 @@ def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, records, f
     cell["params"] = {"C": other}
     cell["keys"] = json.loads((tmp_path / "lost/run.json").read_text())["cells"][0]["keys"]
     shown = olbench.verify(forge("x.olb", records, content), trials=2, jobs=1)
-    stated = f'{{"C": {other}}}, its config and trials {{"C": {0.25 if other == 1.0 else 1.0}}}'
+    stated = f"{{'C': {other}}}, its config, data and trials {{'C': {0.25 if other == 1.0 else 1.0}}}"
     assert shown.wrong == (f"pa1 on breast-cancer: run.json states params {stated}",)
     assert not shown.passed
     assert "but 1 statement of the run is wrong" in shown.sentence
@@ -237,16 +237,17 @@ def test_a_result_that_does_not_follow_from_the_tuning_is_found(made, records, f
 FORGED = [
     (("cells", 0, "label"), "arow", "perceptron on breast-cancer: only the config has it"),
     (("cells", 0, "label"), "arow", "arow on breast-cancer: only run.json has it"),
-    (("cells", 0, "label"), "pa1", "pa1: the results of perceptron have the id of another"),
+    (("cells", 0, "label"), "pa1", "pa1 on breast-cancer: run.json has it 2 times"),
+    (("cells", 0, "entry"), 1, "perceptron on breast-cancer: run.json states entry 1, "),
     (("cells", 0, "params"), {"C": 9}, "perceptron on breast-cancer: run.json states params"),
-    (("cells", 0, "planned"), 3, "run.json states planned 3, its config and trials 4"),
-    (("cells", 0, "keys"), [], "perceptron on breast-cancer: run.json names other trials"),
+    (("cells", 0, "planned"), 3, "run.json states planned 3, its config, data and trials 4"),
+    (("cells", 0, "keys"), [], "perceptron on breast-cancer: run.json states keys 0 values, its config, "),
     (("config", "algorithms", 0, "id"), "pa", "perceptron on breast-cancer: only run.json has it"),
-    (("config", "seed"), 4, "perceptron on breast-cancer: run.json names other trials"),
-    (("titles",), {"pa1": "PA"}, "pa1: run.json states the title 'PA', its plugin 'PA-I'"),
-    (("data", "breast-cancer", "rows"), 9, "breast-cancer: run.json states another"),
-    (("data", "breast-cancer", "majority"), 9, "breast-cancer: run.json states another"),
-    (("data", "breast-cancer", "fingerprint"), "0", "breast-cancer: run.json states another"),
+    (("config", "seed"), 4, "perceptron on breast-cancer: run.json states keys"),
+    (("titles",), {"pa1": "PA"}, "pa1: run.json states title PA, its config, data and trials PA-I"),
+    (("data", "breast-cancer", "rows"), 9, "breast-cancer: run.json states rows 9, "),
+    (("data", "breast-cancer", "majority"), 9, "breast-cancer: run.json states majority 9, "),
+    (("data", "breast-cancer", "fingerprint"), "0", "breast-cancer: run.json states fingerprint 0, "),
 ]
 
 
@@ -261,10 +262,17 @@ def test_a_run_file_that_contradicts_its_config_or_data_is_found(
     assert any(sentence in each for each in shown.wrong), shown.wrong
 
 
+def test_a_result_that_another_of_the_same_name_hides_is_found(made, records, forge):
+    content = json.loads((made[0] / "run.json").read_text())
+    content["cells"].insert(0, {**content["cells"][1], "params": {"C": 9}})
+    (wrong,) = olbench.verify(forge("x.olb", records, content), trials=2, jobs=1).wrong
+    assert wrong == "pa1 on breast-cancer: run.json has it 2 times"
+
+
 def test_a_count_that_contradicts_its_curve_and_a_missing_trial_are_told(here, records, forge):
     tried = next(record for record in records if record["role"] == "tune")
     forge("x.olb", [record for record in records if record is not tried])
-    told = "pa1 on breast-cancer: run.json states parameters, but trials of its tuning are missing"
+    told = "pa1 on breast-cancer: run.json states params {'C': "
     assert told in here.out("verify", "x.olb", "-q", code=1)
     records.remove(next(record for record in records if record["role"] == "report"))
     forge("x.olb", records)
@@ -326,7 +334,7 @@ def test_an_algorithm_that_is_not_installed_here_does_not_stop_the_others(here, 
 
 def test_records_that_contradict_themselves_are_refused(records, forge):
     changed = [{**records[0], "seed": 4}, *records[1:]]
-    with pytest.raises(olbench.UserError, match=r"its key does not match its fields|differ in their seed"):
+    with pytest.raises(olbench.UserError, match=r"its key does not match its fields|the seed of its trial"):
         olbench.verify(forge("x.olb", changed), jobs=1)
 
 
