@@ -23,42 +23,53 @@ from olbench.records.compare import agree
 from olbench.records.quantities import Quantity
 from olbench.records.trial import Record
 
-Row = dict[str, Any]
+Settings = Annotated[Mapping[str, Any], structs.mapping(structs.anything)]
 
 
-def _read_numbers(node: structs.Node, name: str) -> list[float]:
-    numbers: list[float] = structs.anything(node, name)
-    if not isinstance(numbers, list) or not all(map(structs.is_number, numbers)) or not is_unicode(name):
-        raise node.fail(f"{show_name(name)} is not a list of numbers")
-    return numbers
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """The counts of an algorithm on a data set, one per trial, and what decides them."""
+
+    dataset: Annotated[str, structs.name_text]
+    algorithm: Annotated[str, structs.name_text]
+    params: Settings = field(default_factory=dict)
+    grid: Settings = field(default_factory=dict)
+    options: Settings = field(default_factory=dict)
+    setting: Settings = field(default_factory=dict)
+    fingerprint: Annotated[str, structs.any_text]
+    code: Annotated[str | None, structs.any_text] = None
+    n: Annotated[int | None, structs.whole(1)] = None
+    counts: Annotated[Mapping[str, Sequence[float]], structs.Flat()]
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.dataset, self.algorithm
+
+    @property
+    def name(self) -> str:
+        return f"{self.algorithm} on {self.dataset}"
+
+    def plain(self) -> dict[str, Any]:
+        always = {"dataset": self.dataset, "algorithm": self.algorithm, "params": self.params}
+        return always | structs.from_struct(self)
 
 
 def _read_row(node: structs.Node, name: str) -> Row:
-    counts = [key for key in node.mapping("a row") if key not in ABOUT]
-    row = structs.read_keys(
-        [*ROW_KEYS, *(structs.Key(key, _read_numbers, None) for key in counts)], node, "a row"
-    )
-    if not counts or len({len(row[key]) for key in counts}) > 1:
+    row = structs.read_struct(Row, node, "a row")
+    for key, numbers in row.counts.items():
+        if not isinstance(numbers, list) or not all(map(structs.is_number, numbers)) or not is_unicode(key):
+            raise node.value[key].fail(f"{show_name(key)} is not a list of numbers")
+    if len(set(map(len, row.counts.values()))) != 1:
         raise node.fail("the counts are missing, or there are not as many of each")
     return row
 
 
 def _read_rows(node: structs.Node, name: str) -> tuple[Row, ...]:
     rows = structs.many(_read_row, 0)(node, name)
-    cells = Counter((row["dataset"], row["algorithm"]) for row in rows)
-    for (dataset, algorithm), times in cells.items():
+    for (dataset, algorithm), times in Counter(row.place for row in rows).items():
         if times > 1:
             raise node.fail(f"{algorithm} on {dataset} comes a second time")
     return rows
-
-
-ROW_KEYS = structs.make_keys(
-    {"dataset": structs.name_text, "algorithm": structs.name_text, "fingerprint": structs.any_text},
-    **dict.fromkeys(("params", "grid", "options", "setting"), structs.mapping(structs.anything)),
-    code=structs.any_text,
-    n=structs.whole(1),
-)
-ABOUT = tuple(key.name for key in ROW_KEYS)
 
 
 @dataclass(frozen=True)
@@ -90,20 +101,25 @@ def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
 
 
 def _row(protocol: Protocol, dataset: str, label: str, spec: AlgorithmSpec, records: Sequence[Record]) -> Row:
-    first = records[0]
-    about: Row = {"dataset": dataset, "algorithm": label, "params": _join(records, "params")}
-    if spec.grid:
-        about["grid"] = {name: list(values) for name, values in spec.grid.items()}
-    about |= {name: _join(records, name) for name in ("options", "setting") if first.get(name)}
-    about |= {name: first[name] for name in ("fingerprint", "code", "n") if name in first}
     # A ratio is compared by its count.
     numbers = {
         each.compared: [record[each.compared] if each.ratio else each.of(record) for record in records]
         for each in protocol.quantities
         if each.repeats
     }
-    # A measure that is undefined in a trial cannot be compared.
-    return about | {name: values for name, values in numbers.items() if not any(map(math.isnan, values))}
+    return Row(
+        dataset=dataset,
+        algorithm=label,
+        params=_join(records, "params"),
+        grid={name: list(values) for name, values in spec.grid.items()},
+        options=_join(records, "options"),
+        setting=_join(records, "setting"),
+        fingerprint=records[0]["fingerprint"],
+        code=records[0]["code"],
+        n=records[0].get("n"),
+        # A measure that is undefined in a trial cannot be compared.
+        counts={name: values for name, values in numbers.items() if not any(map(math.isnan, values))},
+    )
 
 
 def _join(records: Sequence[Record], field: str) -> dict[str, Any]:
@@ -151,7 +167,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write a baseline, one line per row so that a change shows well in a diff."""
     about = {"format": FORMAT, "protocol": baseline.protocol, "seed": baseline.seed}
     head = json.dumps({**about, "versions": dict(baseline.versions)})[:-1]
-    lines = ",\n".join(f"  {json.dumps(row)}" for row in baseline.rows)
+    lines = ",\n".join(f"  {json.dumps(row.plain())}" for row in baseline.rows)
     write_text(path, f'{head},\n"rows": [\n{lines}\n]}}\n')
 
 
@@ -222,25 +238,26 @@ def compare(
             return Comparison(0, 0, (Remark(kind, message),), now.failed)
     if only:
         before, now = (_select(each, protocol, only) for each in (before, now))
-    old, new = ({(row["dataset"], row["algorithm"]): row for row in each.rows} for each in (before, now))
+    old, new = ({row.place: row for row in each.rows} for each in (before, now))
     shared = [(row, new[key]) for key, row in old.items() if key in new]
     findings = list(_find_other_data(shared))
     other = {finding.dataset for finding in findings}
-    shared = [pair for pair in shared if pair[0]["dataset"] not in other]
+    shared = [pair for pair in shared if pair[0].dataset not in other]
     findings += [each for pair in shared for each in _compare_rows(*pair, protocol, tolerance)]
     versions = _list_changes(before.versions, now.versions) if before.versions else []
     if versions and any(_order(each) == CHANGED for each in findings):
         findings.append(Remark("note", f"other versions than in the baseline: {', '.join(versions)}"))
     findings += [
-        Remark("missing", f"{_name(row)}: missing now", *key)
+        Remark("missing", f"{row.name}: missing now", *key)
         for key, row in old.items()
         if key not in new and key not in now.failed
     ]
     for key, row in new.items():
-        lacking = [name.replace("_", " ") for name in row.keys() - old.get(key, {}).keys() - {*ABOUT}]
+        known = old[key].counts if key in old else {}
+        lacking = [name.replace("_", " ") for name in row.counts if name not in known]
         if lacking:
             which = f"{', '.join(sorted(lacking))} " if key in old else ""
-            message = f"{_name(row)}: {which}not in the baseline, so not compared; add it with --update"
+            message = f"{row.name}: {which}not in the baseline, so not compared; add it with --update"
             findings.append(Remark("new", message, *key))
     compared = sum(len(pairs) for each in shared for pairs in _pair_counts(*each).values())
     changed = sum(shift.trials for each in findings for shift in each.shifts)
@@ -257,49 +274,50 @@ def _select(baseline: Baseline, protocol: Protocol, only: Sequence[str]) -> Base
         if name not in known:
             hint = f"{suggest(name, list(known))}; there are {', '.join(known)}"
             raise UserError(f"there is no '{name}' to compare{hint}")
-    kept = {*ABOUT, *(known[name] for name in only)}
-    rows = [{key: value for key, value in row.items() if key in kept} for row in baseline.rows]
-    return replace(baseline, rows=tuple(row for row in rows if row.keys() - {*ABOUT}))
+    rows = []
+    for row in baseline.rows:
+        counts = {name: row.counts[name] for name in (known[each] for each in only) if name in row.counts}
+        rows += [replace(row, counts=counts)] if counts else []
+    return replace(baseline, rows=tuple(rows))
 
 
 def _find_other_data(shared: Sequence[tuple[Row, Row]]) -> Iterator[Remark]:
-    changed = [pair for pair in shared if pair[0]["fingerprint"] != pair[1]["fingerprint"]]
-    for dataset in sorted({old["dataset"] for old, _ in changed}):
-        own = [pair for pair in changed if pair[0]["dataset"] == dataset]
-        sizes = [count(row["n"], "example") for row in own[0] if "n" in row]
+    changed = [pair for pair in shared if pair[0].fingerprint != pair[1].fingerprint]
+    for dataset in sorted({old.dataset for old, _ in changed}):
+        own = [pair for pair in changed if pair[0].dataset == dataset]
+        sizes = [count(row.n, "example") for row in own[0] if row.n]
         grown = f"{' -> '.join(sizes)}, " if len(set(sizes)) == 2 else ""
-        prints = " -> ".join(row["fingerprint"][:12] for row in own[0])
+        prints = " -> ".join(row.fingerprint[:12] for row in own[0])
         cause = f"{dataset}: the data or its preparation changed ({grown}fingerprint {prints})"
         yield Remark("data", f"{cause}; {count(len(own), 'result')} not compared", dataset)
 
 
 def _pair_counts(old: Row, new: Row) -> dict[str, list[tuple[float, float]]]:
-    names = (name for name in old if name not in ABOUT)
-    return {name: list(zip(old[name], new.get(name, ()), strict=False)) for name in names}
+    return {name: list(zip(own, new.counts.get(name, ()), strict=False)) for name, own in old.counts.items()}
 
 
 def _compare_rows(old: Row, new: Row, protocol: Protocol, tolerance: float) -> Iterator[Remark]:
-    place, paired = (old["dataset"], old["algorithm"]), _pair_counts(old, new)
+    paired = _pair_counts(old, new)
     quantities = {each.compared: each for each in protocol.quantities}
     # Quantities that the config no longer measures are not compared.
     measured = ((quantities[name], pairs) for name, pairs in paired.items() if name in quantities)
     if shifts := tuple(filter(None, (_find_shift(*each, old, new, tolerance) for each in measured))):
         shown = "; ".join(map(str, shifts))
         if altered := "; ".join(_differences(old, new)):
-            message = f"{_name(old)}: the parameters changed ({altered}); {shown}"
-            yield Remark("parameters", message, *place, shifts)
+            message = f"{old.name}: the parameters changed ({altered}); {shown}"
+            yield Remark("parameters", message, *old.place, shifts)
         else:
             kind = _judge(shifts[0], protocol.quantities[0])
-            chosen = _list_changes(old.get("params", {}), new.get("params", {}))
+            chosen = _list_changes(old.params, new.params)
             tuned = f"; the tuning now chooses {', '.join(chosen)}" if chosen else ""
             # A trial whose updates changed has changed, also if its mistakes have not.
             changed = {number for shift in shifts for number in shift.numbers}
             of, trials = max(shift.of for shift in shifts), plural(protocol.numbered)
             moved = f"{len(changed)} of {of} {trials} changed"
-            cause = "its code changed; " if old.get("code") not in (None, new.get("code")) else ""
-            yield Remark(kind, f"{_name(old)}: {cause}{shown}, {kind} ({moved}){tuned}", *place, shifts)
-    if lacking := max((len(old[name]) - len(pairs) for name, pairs in paired.items()), default=0):
-        yield Remark("missing", f"{_name(old)}: {count(lacking, protocol.numbered)} missing now", *place)
+            cause = "its code changed; " if old.code not in (None, new.code) else ""
+            yield Remark(kind, f"{old.name}: {cause}{shown}, {kind} ({moved}){tuned}", *old.place, shifts)
+    if lacking := max((len(old.counts[name]) - len(pairs) for name, pairs in paired.items()), default=0):
+        yield Remark("missing", f"{old.name}: {count(lacking, protocol.numbered)} missing now", *old.place)
 
 
 def _judge(shift: Shift, headline: Quantity) -> str:
@@ -311,11 +329,11 @@ def _judge(shift: Shift, headline: Quantity) -> str:
 def _find_shift(
     quantity: Quantity, pairs: Sequence[tuple[float, float]], old: Row, new: Row, tolerance: float
 ) -> Shift | None:
-    name, sizes = quantity.compared, (old.get("n"), new.get("n"))
+    name, sizes = quantity.compared, (old.n, new.n)
     is_rate = bool(quantity.ratio and quantity.ratio[1] == "n" and all(sizes))
     # The tolerance of a share is in its own unit, whether its count or itself is kept; a count has none.
     is_count = not is_rate and (quantity.ratio or quantity.whole)
-    change = 0.0 if is_count else tolerance * (old["n"] if is_rate else 1)
+    change = 0.0 if is_count else tolerance * (old.n if is_rate and old.n else 1)
     apart = tuple(
         place
         for place, pair in enumerate(pairs)
@@ -336,18 +354,10 @@ def _is_tolerated(before: float, now: float, most: float) -> bool:
     return bool(most and abs(now - before) <= most + rounding)
 
 
-def _name(row: Row) -> str:
-    return f"{row['algorithm']} on {row['dataset']}"
-
-
 def _differences(old: Row, new: Row) -> list[str]:
-    grid = new.get("grid", {})
-    fixed = [{k: v for k, v in row.get("params", {}).items() if k not in grid} for row in (old, new)]
-    words = _list_changes(*fixed)
-    words += [f"grid of {text}" for text in _list_changes(old.get("grid", {}), grid)]
-    for name in ("options", "setting"):
-        words += _list_changes(old.get(name, {}), new.get(name, {}))
-    return words
+    fixed = [{k: v for k, v in row.params.items() if k not in new.grid} for row in (old, new)]
+    words = [*_list_changes(*fixed), *(f"grid of {text}" for text in _list_changes(old.grid, new.grid))]
+    return words + _list_changes(old.options, new.options) + _list_changes(old.setting, new.setting)
 
 
 def _list_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -90,9 +90,9 @@ def command(
         say(f"{against}: {count(len(now.rows), 'row')} written")
         return
     # A check may leave out the large data sets of a run; a baseline file covers its whole config.
-    absent = {row["dataset"] for row in before.rows} - {source.name for source in plan.sources}
+    absent = {row.dataset for row in before.rows} - {source.name for source in plan.sources}
     ignored = absent if against.is_dir() else absent & {*plan.skipped}
-    before = replace(before, rows=tuple(row for row in before.rows if row["dataset"] not in ignored))
+    before = replace(before, rows=tuple(row for row in before.rows if row.dataset not in ignored))
     comparison = compare(before, now, plan.cells[0].protocol, tolerance, only)
     comparison = replace(comparison, allows_better=allow_better)
     deliver(render(comparison, run, form, path), output, None)

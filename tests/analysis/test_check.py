@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from olbench.analysis.check import Baseline, compare
+from olbench.analysis.check import Baseline, Row, compare
 from olbench.plugins import forget_file
 from olbench.protocols.online import Online, OnlineExperiment
 
@@ -106,8 +106,8 @@ def test_a_tolerance_is_in_the_unit_of_each_quantity(check):
 
 
 def make_baseline(**values):
-    about = {"dataset": "d", "algorithm": "a", "fingerprint": "", "n": 100}
-    return Baseline(({**about, **{name: [value] for name, value in values.items()}},), "online", 1)
+    counts = {name: [value] for name, value in values.items()}
+    return Baseline((Row(dataset="d", algorithm="a", fingerprint="", n=100, counts=counts),), "online", 1)
 
 
 @pytest.mark.parametrize(("before", "now"), [(0.92, 0.91), (0.91, 0.92), (0.07, 0.06), (0.5, 0.49)])

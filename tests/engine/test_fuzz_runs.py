@@ -231,8 +231,10 @@ def test_a_count_that_differs_from_a_baseline_is_found_or_the_baseline_is_refuse
     checks.render_github(comparison, lambda finding: ("ci.yaml", 1)).encode()
     rows = {(row["dataset"], row["algorithm"]): row for row in ROWS}
     for old in before.rows:
-        new = rows.get((old["dataset"], old["algorithm"]), {})
-        names = [name for name in ("mistakes", "updates") if old.get(name, new.get(name)) != new.get(name)]
+        new = rows.get(old.place, {})
+        names = [
+            name for name in ("mistakes", "updates") if old.counts.get(name, new.get(name)) != new.get(name)
+        ]
         assert comparison.changes or (new and not names)
 
 
