@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from olbench.algorithms import get_definition, title_of
+from olbench.algorithms import definitions, get_definition, title_of
 from olbench.data.fetch import is_present
 from olbench.data.source import Source, find_named
 from olbench.engine.local import LocalExecutor
@@ -179,6 +179,7 @@ class Verifier:
         except UserError as error:
             trusted = is_trusted(self.folder) or not is_bundle(self.folder)
             self.no_plugin = shorten(str(error), 200) if trusted else NO_PLUGIN
+        self.known = {definition.id for definition in definitions()}
         self.records = ledger.current(self.folder)
         self.sources: dict[str, Source | str] = {}
         for cell in self.run.file.cells:
@@ -251,17 +252,11 @@ class Verifier:
         found = [each for each in self.sources.values() if isinstance(each, Source)]
         sources = [each for each in found if (each.name, each.fingerprint) in used]
         # Algorithms of a plugin that is not trusted, or of a package that is not here, cannot be planned.
-        known = [place for place, spec in enumerate(self.config.algorithms) if self._is_known(spec.id)]
+        known = [place for place, spec in enumerate(self.config.algorithms) if spec.id in self.known]
         if not sources or not known:
             return []
         config = replace(self.config, algorithms=tuple(self.config.algorithms[place] for place in known))
         return [replace(cell, entry=known[cell.entry]) for cell in cells_of(config, sources)]
-
-    def _is_known(self, id: str) -> bool:
-        try:
-            return bool(get_definition(id))
-        except UserError:
-            return False
 
     def find_wrong(self, cells: Sequence[Cell]) -> Iterator[str]:
         """Yield what is stated, but does not follow from the config, the data and the trials."""
@@ -282,7 +277,7 @@ class Verifier:
             if reason == OTHER_CODE and get_definition(each.algorithm).is_own and is_bundle(self.folder):
                 yield f"{_name_cell(each)}: the plugin in the bundle is not the code of its trials"
             is_unfinished = each.params is None and not each.keys
-            is_known = each.dataset in data and self._is_known(self.config.algorithms[each.entry].id)
+            is_known = each.dataset in data and self.config.algorithms[each.entry].id in self.known
             if reason or is_unfinished or not is_known:
                 left[_name_cell(each)] = each
         planned = (describe_cell(cell, self.records) for cell in cells)

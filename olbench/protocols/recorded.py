@@ -149,15 +149,17 @@ def find_defect(protocol: Protocol, record: Record) -> str:
 
 
 def find_contradiction(protocol: Protocol, record: Record) -> str:
-    """Return how a count differs from the end of its own curve, or ''."""
-    for each in (each for each in protocol.series if each.per_example):
+    """Return how a count differs from the end of its own curve or the sum of its groups, or ''."""
+    counted = [each for each in protocol.series if each.per_example]
+    for name in dict.fromkeys((*(each.of for each in counted), "groups")):
+        if not isinstance(record.get(name, {}), dict):
+            return f"its {name} is {shorten(repr(record[name]))}"
+    for each in counted:
         curve = record.get(each.of, {})
-        if not isinstance(curve, dict):
-            return f"its {each.of} is {shorten(repr(curve))}"
         points, counts = curve.get(each.along), curve.get(each.name)
         if points and counts and points[-1] == record["n"] and counts[-1] != record[each.name]:
             return f"its {each.name} are {record[each.name]}, but its {each.of} ends at {counts[-1]}"
-    for name, parts in (record.get("groups") or {}).items():
+    for name, parts in record.get("groups", {}).items():
         count = record.get("errors" if name == "mistakes" and "errors" in record else name)
         total = sum(parts) if all(map(is_number, parts)) else "no numbers"
         if name in COUNTS and count is not None and total != count:

@@ -286,10 +286,10 @@ def test_a_count_that_contradicts_its_curve_and_a_missing_trial_are_told(here, r
     count = first["mistakes"]
     told = f"({first['key']}): its mistakes are {count}, but its curve ends at {count + 1}\n"
     assert told in here.out("verify", "x.olb", "--trials", 1, "-q", code=1)
-    for curve in ([], None, 5):
-        first["curve"] = curve
-        forge("x.olb", records)
-        assert f": its curve is {curve}\n" in here.out("verify", "x.olb", "--trials", 1, "-q", code=1)
+    for name, value in (("curve", []), ("curve", None), ("curve", 5), ("groups", 5)):
+        changed = [{**first, "mistakes": count + 1, name: value}, *records[1:]]
+        forge("x.olb", changed)
+        assert f": its {name} is {value}\n" in here.out("verify", "x.olb", "--trials", 1, "-q", code=1)
 
 
 def test_trials_of_another_version_are_counted_apart(here, made, records, forge):
