@@ -7,7 +7,7 @@ minimise |u - u_t|^2 / 2 + mu / 2 (|D'u + z w|^2 + (1 + d'u)_+^2) over u >= 0.
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from olbench.algorithms.definition import Definition, Parameter, Traits, batch_c
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.learners.state import Array, Arrays, KernelLearner, family
-from olbench.papers.adviceptron2010.kbsvm import KnowledgeClassifier, Loss, solve_advice, solve_kbsvm
+from olbench.papers.adviceptron2010.kbsvm import KnowledgeClassifier, solve_advice, solve_kbsvm
 from olbench.papers.adviceptron2010.kernels.cone import descend, solve, truncate
 from olbench.papers.adviceptron2010.sets import Advice
 
@@ -80,18 +80,12 @@ def exact(i: int, sets: Any, p: Any, w: Any, u: Any, scratch: Any) -> Any:
     "kbsvm",
     title="KBSVM",
     source="Fung, Mangasarian and Shavlik, NIPS 2003; adviceptron2010, eq. (4)",
-    parameters=(
-        LAM,
-        MU,
-        Parameter(
-            "loss", "quadratic", "squares as in eq. (5), or absolute values (linear)", choices=get_args(Loss)
-        ),
-    ),
+    parameters=(LAM, MU, Parameter("loss", "quadratic", "squares, as in eq. (5)", choices=("quadratic",))),
     takes=("advice",),
 )
-def kbsvm(lam: float, mu: float, loss: Loss, advice: Advice | None = None) -> KnowledgeClassifier:
+def kbsvm(lam: float, mu: float, loss: str, advice: Advice | None = None) -> KnowledgeClassifier:
     """Return a knowledge-based support vector machine; without advice, a linear one."""
-    return KnowledgeClassifier(advice, partial(solve_kbsvm, lam=lam, mu=mu, loss=loss))
+    return KnowledgeClassifier(advice, partial(solve_kbsvm, lam=lam, mu=mu))
 
 
 @batch_contestant(

@@ -2,14 +2,13 @@
 
 adviceptron2010, eq. (4): minimise P(w) + lam L(xi) + mu sum_i L(eta_i, zeta_i) subject to
 y (X w - b) + xi >= 1, D_i'u_i + z_i w + eta_i = 0, -d_i'u_i - z_i b + zeta_i >= 1 and xi, u, zeta >= 0.
-The quadratic form has P(w) = |w|^2 / 2 and halves of squares for L, the linear form absolute values (Fung,
-Mangasarian and Shavlik, NIPS 2003).
+As in eq. (5), P(w) is |w|^2 / 2, and L halves of squares.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,8 +18,6 @@ from olbench.data.scale import as_dense
 from olbench.errors import UserError, count
 from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.sets import Advice
-
-Loss = Literal["quadratic", "linear"]
 
 #: Price of |u|^2 / 2, relative to mu: it selects the shortest u where the advice leaves a choice.
 RIDGE = 1e-7
@@ -38,9 +35,7 @@ class KBSVM:
         return np.asarray(X @ self.w).ravel() - self.b
 
 
-def solve_kbsvm(
-    X: Any, y: ArrayLike, advice: Advice, lam: float = 1.0, mu: float = 1.0, loss: Loss = "quadratic"
-) -> KBSVM:
+def solve_kbsvm(X: Any, y: ArrayLike, advice: Advice, lam: float = 1.0, mu: float = 1.0) -> KBSVM:
     """Solve eq. (4) for examples and advice; b is zero where the advice has a constant feature.
 
     >>> from olbench.papers.adviceptron2010.sets import AdviceSet
@@ -52,17 +47,14 @@ def solve_kbsvm(
     rows, labels = as_dense(X), np.asarray(y, dtype=np.float64)
     if rows.shape[1] != advice.n:
         raise UserError(f"X must have {count(advice.n, 'feature')}, as the advice has")
-    problem = _make_problem(rows.tobytes(), labels.tobytes(), advice)
-    solve = {"quadratic": _solve_quadratic, "linear": _solve_linear}[loss]
-    return problem.solution(solve(problem, lam, mu))
+    return _make_problem(rows.tobytes(), labels.tobytes(), advice).solve(lam, mu)
 
 
 # More than the folds and candidates of two tunings need.
 @lru_cache(maxsize=128)
 def solve_advice(advice: Advice, mu: float = 1.0) -> KBSVM:
-    """Solve the quadratic form for advice without examples and without b: where `start: advice` begins."""
-    problem = _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE)
-    return problem.solution(_solve_quadratic(problem, 1.0, mu))
+    """Solve eq. (4) for advice without examples and without b: where `start: advice` begins."""
+    return _Problem(np.empty((0, advice.n)), np.empty(0), advice, bias=False, ridge=RIDGE).solve(1.0, mu)
 
 
 class KnowledgeClassifier:
@@ -101,17 +93,33 @@ class _Problem:
         examples = [slopes, signs, None, -sp.eye(t), None, None]
         rules = [None, sp.csr_matrix(biased * z), d, None, None, -sp.eye(m)]
         rows = sp.bmat([sets, examples, rules], "csr")
-        self.equal, self.below = rows[: n * m], rows[n * m :]
+        # E, A and -I for u of E x = 0, A x <= -1 and u >= 0, below each other
+        of_u = sp.eye(sum(sizes), self.size, self.u.start)
+        self.rows = sp.vstack([rows, -of_u]).tocsc()
+        self.sizes = n * m, t + m, sum(sizes)
 
-    @cached_property
-    def rows(self) -> Any:
-        """E, A and -I for u of E x = 0, A x <= -1 and u >= 0, below each other."""
-        return sp.vstack([self.equal, self.below, -_select(self.u, self.size)]).tocsc()
+    def solve(self, lam: float, mu: float) -> KBSVM:
+        import clarabel
 
-    def solution(self, x: Floats) -> KBSVM:
-        u = np.maximum(x[: self.u.stop], 0.0)
-        parts = np.split(u, self.columns)[1:]
-        return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts)
+        squares = np.zeros(self.size)
+        squares[self.w], squares[self.xi] = 1.0, lam
+        squares[self.eta], squares[self.zeta] = mu, mu
+        limits = np.repeat([0.0, -1.0, 0.0], self.sizes)
+        cones = [clarabel.ZeroConeT(self.sizes[0]), clarabel.NonnegativeConeT(sum(self.sizes[1:]))]
+        for tolerance, least in ATTEMPTS:
+            settings = clarabel.DefaultSettings()
+            settings.verbose = False
+            settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+            squares[self.u] = mu * max(self.ridge, least)
+            P, prices = sp.diags(squares).tocsc(), np.zeros(self.size)
+            outcome = clarabel.DefaultSolver(P, prices, self.rows, limits, cones, settings).solve()
+            if outcome.status == clarabel.SolverStatus.Solved:
+                x = np.array(outcome.x)
+                parts = np.split(np.maximum(x[: self.u.stop], 0.0), self.columns)[1:]
+                return KBSVM(x[self.w].copy(), float(x[self.b][0]), parts)
+        raise UserError(
+            f"the solver could not find the KBSVM ({outcome.status}); bring the features to a similar scale"
+        )
 
 
 # More than a tuning has folds; its candidates differ only in lam and mu.
@@ -123,52 +131,3 @@ def _make_problem(X: bytes, y: bytes, advice: Advice) -> _Problem:
 
 def _stack(blocks: list[Floats]) -> Any:
     return sp.block_diag([sp.csr_matrix(block) for block in blocks] or [sp.csr_matrix((0, 0))])
-
-
-def _select(part: slice, size: int) -> Any:
-    return sp.eye(part.stop - part.start, size, part.start)
-
-
-def _solve_quadratic(problem: _Problem, lam: float, mu: float) -> Floats:
-    import clarabel
-
-    squares = np.zeros(problem.size)
-    squares[problem.w], squares[problem.xi] = 1.0, lam
-    squares[problem.eta], squares[problem.zeta] = mu, mu
-    sizes = problem.equal.shape[0], problem.below.shape[0], problem.u.stop - problem.u.start
-    limits = np.repeat([0.0, -1.0, 0.0], sizes)
-    cones = [clarabel.ZeroConeT(sizes[0]), clarabel.NonnegativeConeT(sizes[1] + sizes[2])]
-    for tolerance, least in ATTEMPTS:
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        squares[problem.u] = mu * max(problem.ridge, least)
-        P = sp.diags(squares).tocsc()
-        prices = np.zeros(problem.size)
-        outcome = clarabel.DefaultSolver(P, prices, problem.rows, limits, cones, settings).solve()
-        if outcome.status == clarabel.SolverStatus.Solved:
-            return np.array(outcome.x)
-    raise UserError(
-        f"the solver could not find the KBSVM ({outcome.status}); bring the features to a similar scale"
-    )
-
-
-def _solve_linear(problem: _Problem, lam: float, mu: float) -> Floats:
-    """Solve the linear form: a further variable bounds the absolute value of each entry of w and eta."""
-    from scipy.optimize import linprog
-
-    selected = sp.vstack([_select(part, problem.size) for part in (problem.w, problem.eta)])
-    further = selected.shape[0]
-    bounds = sp.eye(further)
-    equal = sp.hstack([problem.equal, sp.csr_matrix((problem.equal.shape[0], further))], "csr")
-    below = sp.bmat([[problem.below, None], [selected, -bounds], [-selected, -bounds]], "csr")
-    limits = np.repeat([-1.0, 0.0], [problem.below.shape[0], 2 * further])
-    prices, low = np.zeros(equal.shape[1]), np.full(equal.shape[1], -np.inf)
-    prices[problem.xi], prices[problem.zeta] = lam, mu
-    prices[problem.size :][: problem.n], prices[problem.size + problem.n :] = 1.0, mu
-    low[problem.u] = low[problem.xi] = low[problem.zeta] = 0.0
-    limited = np.column_stack([low, np.full(low.size, np.inf)])
-    outcome = linprog(prices, below, limits, equal, np.zeros(equal.shape[0]), limited, method="highs")
-    if outcome.status != 0:
-        raise UserError(f"the linear program of the KBSVM could not be solved: {outcome.message}")
-    return np.asarray(outcome.x)
