@@ -17,8 +17,6 @@ VALUES_AT_ONCE = 1 << 20
 ARRAYS = 5
 #: Squared deviations below this lose digits.
 SMALLEST_SQUARE = 1e-280
-#: Brings values whose squares underflow into range, without rounding.
-MAGNIFIED = 2.0**800
 
 
 def as_dense(X: Any) -> Floats:
@@ -133,21 +131,14 @@ def scale_running(X: Any) -> Floats:
         block = scaled[:, begin : begin + step]
         with np.errstate(over="ignore", invalid="ignore"):
             values = block - block[0]  # the sums of smaller numbers are more precise
-            block[:], squares = _scale_differences(values, counts)
-            bad = ~np.isfinite(squares).all(axis=0)
+            means = np.cumsum(values, axis=0) / counts
+            before = np.vstack([np.zeros((1, values.shape[1])), means[:-1]])
+            squares = np.cumsum((values - before) * (values - means), axis=0)
+            bad = ~np.isfinite(squares) | ((squares < SMALLEST_SQUARE) & (values != 0))
             if bad.any():
-                _refuse_values(begin + int(np.argmax(bad)), RUNNING)
-            small = squares < SMALLEST_SQUARE
-            if (small & (values != 0)).any():
-                block[small] = _scale_differences(MAGNIFIED * values, counts)[0][small]
+                _refuse_values(begin + int(np.argmax(bad.any(axis=0))), RUNNING)
+            block[:] = (values - means) * _invert(np.sqrt(squares / counts)) * (squares > 0)
     return scaled
-
-
-def _scale_differences(values: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    means = np.cumsum(values, axis=0) / counts
-    before = np.vstack([np.zeros((1, values.shape[1])), means[:-1]])
-    squares = np.cumsum((values - before) * (values - means), axis=0)
-    return (values - means) * _invert(np.sqrt(squares / counts)) * (squares > 0), squares
 
 
 def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any:
