@@ -5,7 +5,6 @@ goes to a separate process, the longest first, and the rules come last. They mee
 """
 
 import inspect
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -16,7 +15,7 @@ from joblib.externals.loky import get_reusable_executor
 
 from olbench.algorithms import get_definition
 from olbench.algorithms.algorithm import make_algorithm
-from olbench.engine.resources import count_cores, duration
+from olbench.engine.resources import count_cores
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.kernels.counters import BLOCKED_FROM
 from olbench.learners.own_rules import run_rule
@@ -47,26 +46,24 @@ def compile_ahead(cells: Sequence[Cell], jobs: int, stop: StopFlag, say: Callabl
     definitions = {cell.spec.id: cell.definition for cell in cells if cell.definition.rule is not None}
     ids = sorted(id for id, each in definitions.items() if each.module.startswith("olbench."))
     is_kept = outlasts_process()
-    left, begin = dict.fromkeys(places), time.monotonic()
-    say(*describe_compiling(left, len(places), 0.0, is_kept))
+    left = dict.fromkeys(places)
+    say(*describe_compiling(left, len(places), is_kept))
     # What fails is compiled again where it is used, and the error is reported there.
     with suppress(Exception):
         for place in compile_kernels(places, ids, min(jobs, count_cores()), stop):
             del left[place]
-            say(*describe_compiling(left, len(places), time.monotonic() - begin, is_kept))
+            say(*describe_compiling(left, len(places), is_kept))
 
 
 NOT_KEPT = "; the cache folder cannot be written, so set OLBENCH_CACHE to one that can"
 
 
-def describe_compiling(left: Iterable[Place], total: int, elapsed: float, is_kept: bool) -> tuple[str, str]:
+def describe_compiling(left: Iterable[Place], total: int, is_kept: bool) -> tuple[str, str]:
     """Return what is compiled and how far that is; the end may be cut by a terminal."""
     names = [module.rpartition(".")[2] for module, _ in left]
-    done = total - len(names)
     kernels = "kernel" if total == 1 else "kernels"
-    time = f", about {duration(elapsed / done * total)} in all" if names and done else ""
     listed = f" ({', '.join(names)})" if names else ""
-    detail = f": {done} done{time}{listed}{'' if is_kept else NOT_KEPT}"
+    detail = f": {total - len(names)} done{listed}{'' if is_kept else NOT_KEPT}"
     return f"compiling {total} {kernels} {'once' if is_kept else 'in every run'}", detail
 
 
