@@ -366,27 +366,6 @@ def bracket_34(rng: np.random.Generator, trials: int) -> Instances:
         yield Instance(None, -step.f(upper(step)) / step.limit, **step.shown)
 
 
-@check
-def binary_search(rng: np.random.Generator, trials: int) -> Instances:
-    drawn = [(10.0 ** rng.uniform(-9, -3), 10.0 ** rng.uniform(-1, 2)) for _ in range(trials)]
-    for accuracy, width in ((1e-6, 1.0), *drawn):
-        target, widths = rng.random(), (width, 16.0 * width)
-        few, many = (halvings(target, each, accuracy) for each in widths)
-        predicted = [max(0, math.ceil(math.log2(each / accuracy))) for each in widths]
-        gap = max(abs(few - predicted[0]), abs(many - predicted[1]))
-        shown = {"e": accuracy, "U - L": width, "halvings": few, "halvings at 16 (U - L)": many}
-        yield Instance(abs(many / (16.0 * few) - 1.0), gap, **shown)
-
-
-def halvings(target: float, width: float, accuracy: float) -> int:
-    low, high, count = 0.0, width, 0
-    while high - low > accuracy:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if middle < target * width else (low, middle)
-        count += 1
-    return count
-
-
 def combined_mean(precisions: list[Floats], means: list[Floats]) -> Floats:
     weighted = sum(P @ mu for P, mu in zip(precisions, means, strict=True))
     return np.asarray(np.linalg.solve(np.sum(precisions, axis=0), weighted))

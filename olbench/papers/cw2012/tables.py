@@ -123,30 +123,6 @@ def _rows(report: Report, family: Family, ways: list[str]) -> Iterator[list[Any]
         yield [family.dataset, family.label, shards, *numbers]
 
 
-@table("Shards", 101)
-def corpora(report: Report) -> Table | None:
-    paper = report.paper
-    has_shards = any(family.combined for family in families(report.results))
-    if paper is None or not paper.unavailable or not has_shards:
-        return None
-    rows = []
-    for name, shape in paper.shapes.items():
-        reason, size = paper.unavailable.get(name, ""), [shape.get(key) for key in ("rows", "features")]
-        ratio = size[1] / size[0] if size[0] and size[1] else None
-        rows.append((name, *size, ratio, f"not comparable: {reason}" if reason else ""))
-    return Table(
-        f"{paper.shapes_where}: the paper's data sets",
-        (
-            Column("data set"),
-            *columns("rows", "features", format=t.COUNT),
-            Column("ratio", t.number(2)),
-            Column("verdict"),
-        ),
-        rows,
-        "The paper's numbers are for these data sets and are not compared with ours; its claims are.",
-    )
-
-
 @figures("Shards", 100)
 def shard_figures(report: Report) -> Figures:
     from olbench.papers.cw2012.figures import examples_figure, points_figure

@@ -119,7 +119,6 @@ MUTATIONS = [
     ("adviceptron2010", "lemma-3", "spread", times(0.1)),
     ("adviceptron2010", "lemma-4", "l_eta", times(1.001)),
     ("adviceptron2010", "theorem-1", "left_corrected", times(1.1)),
-    ("adviceptron2010", "table-1", "ISOLATES", lambda right: {**right, "tb-bovis": 694}),
 ]
 
 
