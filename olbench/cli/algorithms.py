@@ -73,9 +73,10 @@ def show_rules(
         raise UserError("--rules and --data go together: the rules name features of the data")
     if definition is None or "advice" not in definition.takes:
         raise UserError("--rules goes with an algorithm that takes advice, such as adviceptron")
-    from olbench.papers.adviceptron2010.account import make_account, render
+    from olbench.cli.output import show_parts
+    from olbench.papers.adviceptron2010.account import list_parts, make_account
 
-    click.echo(render(make_account(rules, data, list(positive) or None)), nl=False)
+    show_parts(*list_parts(make_account(rules, data, list(positive) or None)))
 
 
 def show_all(definitions: "list[Definition]") -> None:

@@ -1,5 +1,6 @@
 """What rules say about a data set: inequalities, coverage, precision, contradictions."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from olbench.learners.examples import Floats
 from olbench.papers.adviceptron2010.names import NamedDataset, Names, load_named
 from olbench.papers.adviceptron2010.rules import RuleFile, list_missing, read_rules
 from olbench.papers.adviceptron2010.sets import Advice, AdviceSet, conflicts, unsatisfiable
+from olbench.report import table as t
+from olbench.report.table import Column, Part, Table
 
 
 @dataclass(frozen=True)
@@ -37,30 +40,31 @@ def make_account(rules: str, data: str, positive: Labels = None) -> Account:
     return describe_rules(file, load_named(data, positive, file.features))
 
 
-def render(account: Account) -> str:
-    lines = [account.headline, ""]
+COLUMNS = (
+    Column("rule", t.COUNT),
+    Column("class"),
+    Column("covers", t.COUNT),
+    Column("of all rows", t.Format(lambda share: f"{share:.1%}")),
+    Column("right", t.COUNT),
+    Column("precision", t.Format(lambda share: f"{share:.2%}")),
+)
+
+
+def list_parts(account: Account) -> Iterator[Part]:
+    yield account.headline
+    rows: list[tuple[Any, ...]] = []
     for number, entry in enumerate(account.entries, start=1):
-        rule = entry.rule
-        lines += [f"{number}. {rule.text}", *(f"     {row}" for row in entry.rows)]
+        rule, n, right = entry.rule, entry.covered, entry.right
+        lines = [f"{number}. {rule.text}", *(f"     {row}" for row in entry.rows)]
         lines.append(f"   {_short(rule.place)}" + (f"; {rule.source}" if rule.source else ""))
         lines += [f"   dropped: {condition} (the data has no such feature)" for condition in rule.dropped]
-        lines.append("")
-    lines += [*_table(account), "", *account.summary]
-    if account.warnings:
-        lines += ["", *(f"warning: {warning}" for warning in account.warnings)]
-    return "\n".join(lines) + "\n"
-
-
-def _table(account: Account) -> list[str]:
-    cells: list[tuple[Any, ...]] = [("rule", "class", "covers", "of all rows", "right", "precision")]
-    for number, entry in enumerate(account.entries, start=1):
+        yield "\n".join(lines)
         # Rounded down, so that 100% means all of them.
-        precision = f"{100 * entry.right * 100 // entry.covered / 100:.2f}%" if entry.covered else "-"
-        share = f"{entry.covered / account.n:.1%}"
-        cells.append((number, entry.title, f"{entry.covered:,}", share, f"{entry.right:,}", precision))
-    widths = [max(len(str(cell)) for cell in column) for column in zip(*cells, strict=True)]
-    line = "  ".join(f"{{:{'<' if k == 1 else '>'}{width}}}" for k, width in enumerate(widths))
-    return [line.format(*row).rstrip() for row in cells]
+        precision = right * 10_000 // n / 10_000 if n else math.nan
+        rows.append((number, entry.title, n, n / account.n, right, precision))
+    yield Table("", COLUMNS, rows)
+    yield "\n".join(account.summary)
+    yield from (f"warning: {warning}" for warning in account.warnings)
 
 
 def describe_rules(file: RuleFile, named: NamedDataset) -> Account:

@@ -29,19 +29,21 @@ mine: 5 rows, 2 features; 3 ill (60.0%), 2 not ill
      weight <= 75
    rules.yaml:4; a book
 
-rule  class    covers  of all rows  right  precision
-   1  ill           3        60.0%      2     66.66%
-   2  not ill       1        20.0%      1    100.00%
-   3  not ill       2        40.0%      2    100.00%
+rule   class     covers   of all rows   right   precision
+─────────────────────────────────────────────────────────
+   1   ill            3         60.0%       2      66.66%
+   2   not ill        1         20.0%       1     100.00%
+   3   not ill        2         40.0%       2     100.00%
 
 1 of 5 rows covered by no rule
 1 row covered by rules of both classes
 where rules of one class only apply, 100.0% of 3 rows have that class
 
-warning: rules 1 and 3 contradict each other: their conditions can hold together, and one says ill, the \
-other not ill; 1 row of the data satisfies both
-warning: rule 2 cannot be satisfied without a constant feature: the origin satisfies the conditions, and w.x \
-is zero there for every w; learn with a bias
+warning: rules 1 and 3 contradict each other: their conditions can hold together, and one says ill,
+the other not ill; 1 row of the data satisfies both
+
+warning: rule 2 cannot be satisfied without a constant feature: the origin satisfies the conditions,
+and w.x is zero there for every w; learn with a bias
 """
 
 

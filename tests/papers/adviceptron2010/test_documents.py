@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from olbench.papers.adviceptron2010.account import make_account, render
 from tests import ROOT
 
 PAGE = (ROOT / "docs/papers/adviceptron2010.md").read_text(encoding="utf-8")
@@ -23,8 +22,8 @@ def test_the_example_prints_what_the_page_says():
     assert "".join(f"    {line}\n" for line in printed.getvalue().splitlines()) in PAGE
 
 
-def test_the_command_prints_what_the_page_says(mirror):
-    shown = render(make_account("pima", "pima"))
+def test_the_command_prints_what_the_page_says(here, mirror):
+    shown = here.out("algorithms", "adviceptron", "--rules", "pima", "--data", "pima")
     page = " ".join(PAGE.split())
     for line in shown.splitlines():
         assert " ".join(line.split()) in page
