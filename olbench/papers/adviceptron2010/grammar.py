@@ -97,31 +97,23 @@ class Feature:
         return self.spellings[0]
 
 
-@dataclass(frozen=True)
-class Linear:
-    terms: Mapping[Feature, float]
-    constant: float
-    start: int
+#: The factors of features; that of None is the constant.
+Sum = Mapping[Feature | None, float]
 
-    def times(self, factor: float) -> "Linear":
-        terms = {feature: factor * value for feature, value in self.terms.items()}
-        return Linear(terms, factor * self.constant, self.start)
 
-    def plus(self, other: "Linear") -> "Linear":
-        features = dict.fromkeys((*self.terms, *other.terms))
-        terms = {each: self.terms.get(each, 0.0) + other.terms.get(each, 0.0) for each in features}
-        return Linear(terms, self.constant + other.constant, self.start)
+def _add(one: Sum, other: Sum, factor: float = 1.0) -> Sum:
+    return {each: one.get(each, 0.0) + factor * other.get(each, 0.0) for each in {**one, **other}}
 
-    @property
-    def is_constant(self) -> bool:
-        return not any(self.terms.values())
+
+def _is_constant(one: Sum) -> bool:
+    return not any(value for feature, value in one.items() if feature)
 
 
 @dataclass(frozen=True)
 class Inequality:
     """difference <= 0, or < 0; an equation is two of them."""
 
-    difference: Linear
+    difference: Sum
     strict: bool
     start: int
 
@@ -136,7 +128,7 @@ class Condition:
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        return tuple(dict.fromkeys(f for each in self.inequalities for f in each.difference.terms))
+        return tuple(dict.fromkeys(f for each in self.inequalities for f in each.difference if f))
 
 
 @dataclass(frozen=True)
@@ -220,34 +212,39 @@ class _Parser:
         start = self.token.start
         if self.next_is("=>", "and"):
             raise self.fail("a condition is missing here")
-        inequalities, binary = self.presence() or (self.comparison(), ())
-        return Condition(self.source.text[start : self.token.start].strip(), inequalities, binary)
+        begin, quantity = self.at, self.quantity()
+        features = self.features()
+        if features and (state := self.accept("present", "absent")):
+            sums = self.presence(quantity, features, state.text == "present", start)
+            inequalities = [Inequality(each, False, start) for each in sums]
+        elif quantity:
+            raise self.fail(
+                "'at least k of' needs features and then 'present' or 'absent', as in "
+                "'at least one of spacers(29-32) present'"
+            )
+        else:
+            self.at, features = begin, ()
+            inequalities = self.comparison()
+        return Condition(self.source.text[start : self.token.start].strip(), tuple(inequalities), features)
 
-    def presence(self) -> tuple[tuple[Inequality, ...], tuple[Feature, ...]] | None:
-        """Return a condition on 0/1 features, or go back and return None: it is a comparison."""
-        begin, start = self.at, self.token.start
-        quantity = self.quantity()
-        features = self.features() if quantity or self.token.kind == "name" else ()
-        if not (features and self.next_is("present", "absent")):
-            if quantity:
-                raise self.fail(
-                    "'at least k of' needs features and then 'present' or 'absent', as in "
-                    "'at least one of spacers(29-32) present'"
-                )
-            self.at = begin
-            return None
-        is_present = self.take().text == "present"
+    def presence(
+        self, quantity: tuple[str, int] | None, features: tuple[Feature, ...], is_present: bool, start: int
+    ) -> list[Sum]:
         if quantity is None:
             sign, constant = (-1.0, 1.0) if is_present else (1.0, 0.0)
-            sums = [Linear({feature: sign}, constant, feature.start) for feature in features]
-        else:
-            n = len(features)
-            low, high = self._bounds(*quantity, n, start)
-            low, high = (low, high) if is_present else (n - high, n - low)
-            at_most = Linear(dict.fromkeys(features, 1.0), -float(high), start)
-            at_least = Linear(dict.fromkeys(features, -1.0), float(low), start)
-            sums = [at_most] * (high < n) + [at_least] * (low > 0)
-        return tuple(Inequality(each, False, each.start) for each in sums), features
+            return [{feature: sign, None: constant} for feature in features]
+        (kind, k), n = quantity, len(features)
+        if k > n:
+            reason = f"{k} of {count(n, 'feature')} is impossible; name more features or ask for fewer"
+            raise self.fail(reason, start)
+        if (kind, k) in (("least", 0), ("most", n)):
+            reason = f"at {kind} {k} of {count(n, 'feature')} is always true; leave the condition out"
+            raise self.fail(reason, start)
+        low, high = (0 if kind == "most" else k), (n if kind == "least" else k)
+        low, high = (low, high) if is_present else (n - high, n - low)
+        at_most: Sum = {**dict.fromkeys(features, 1.0), None: -float(high)}
+        at_least: Sum = {**dict.fromkeys(features, -1.0), None: float(low)}
+        return [at_most] * (high < n) + [at_least] * (low > 0)
 
     def quantity(self) -> tuple[str, int] | None:
         if self.accept("at"):
@@ -274,14 +271,6 @@ class _Parser:
         if len(self.token.text) > MOST_DIGITS:
             raise self.fail(f"{shorten(self.token.text)} has more than {MOST_DIGITS} digits")
         return int(self.take().text)
-
-    def _bounds(self, kind: str, k: int, n: int, start: int) -> tuple[int, int]:
-        features = count(n, "feature")
-        if k > n:
-            raise self.fail(f"{k} of {features} is impossible; name more features or ask for fewer", start)
-        if (kind, k) in (("least", 0), ("most", n)):
-            raise self.fail(f"at {kind} {k} of {features} is always true; leave the condition out", start)
-        return (0 if kind == "most" else k), (n if kind == "least" else k)
 
     def features(self) -> tuple[Feature, ...]:
         found: list[Feature] = []
@@ -312,8 +301,8 @@ class _Parser:
             raise self.fail(f"the range {first}-{last} runs backwards; write {last}-{first}", start)
         return [*range(first, last + 1)]
 
-    def comparison(self) -> tuple[Inequality, ...]:
-        sums, signs = [self.sum()], []
+    def comparison(self) -> list[Inequality]:
+        begin, sums, signs = self.token.start, [self.sum()], []
         while sign := self.accept(*COMPARISONS):
             signs.append(sign)
             sums.append(self.sum())
@@ -324,50 +313,43 @@ class _Parser:
             raise self.fail(
                 "a chain is 'low <= sum <= high'; join other comparisons with 'and'", signs[1].start
             )
-        return tuple(
-            inequality
-            for left, sign, right in zip(sums[:-1], signs, sums[1:], strict=True)
-            for inequality in self._inequalities(left, sign, right)
-        )
+        found = []
+        for left, sign, right in zip(sums[:-1], signs, sums[1:], strict=True):
+            difference = _add(left, right, -1.0)
+            if _is_constant(difference):
+                reason = "this compares constants only and says nothing about an example; name a feature"
+                raise self.fail(reason, begin)
+            if sign.text[0] != ">":
+                found.append(Inequality(difference, sign.text == "<", sign.start))
+            if sign.text[0] != "<":
+                found.append(Inequality(_add({}, difference, -1.0), sign.text == ">", sign.start))
+        return found
 
-    def _inequalities(self, left: Linear, sign: Token, right: Linear) -> list[Inequality]:
-        difference = left.plus(right.times(-1.0))
-        if difference.is_constant:
-            raise self.fail(
-                "this compares constants only and says nothing about an example; name a feature", left.start
-            )
-        below = Inequality(difference, sign.text == "<", sign.start)
-        above = Inequality(difference.times(-1.0), sign.text == ">", sign.start)
-        return {"<": [below], ">": [above], "=": [below, above]}[sign.text[0]]
-
-    def sum(self) -> Linear:
-        negative = self.accept("-") is not None
-        total = self.product().times(-1.0 if negative else 1.0)
+    def sum(self) -> Sum:
+        total: Sum = {} if self.next_is("-") else self.product()
         while sign := self.accept("+", "-"):
-            total = total.plus(self.product().times(1.0 if sign.text == "+" else -1.0))
+            total = _add(total, self.product(), 1.0 if sign.text == "+" else -1.0)
         return total
 
-    def product(self) -> Linear:
-        product = self.factor()
+    def product(self) -> Sum:
+        start, product = self.token.start, self.factor()
         while self.accept("*"):
             other = self.factor()
-            if product.is_constant:
+            if _is_constant(product):
                 product, other = other, product
-            if not other.is_constant:
-                raise self.fail(
-                    "a product of features is not linear; add it to the data as another feature",
-                    product.start,
-                )
-            product = product.times(other.constant)
+            if not _is_constant(other):
+                reason = "a product of features is not linear; add it to the data as another feature"
+                raise self.fail(reason, start)
+            product = _add({}, product, other.get(None, 0.0))
         return product
 
-    def factor(self) -> Linear:
+    def factor(self) -> Sum:
         token = self.token
         if token.kind == "number":
             self.take()
             if self.token.kind == "name":
                 raise self.fail(f"write {token.text}*{self.token.text} for a multiple", token.start)
-            return Linear({}, float(token.text), token.start)
+            return {None: float(token.text)}
         if token.kind == "name":
             features = self.feature()
             if len(features) > 1:
@@ -376,7 +358,7 @@ class _Parser:
                     "or write the sum out",
                     token.start,
                 )
-            return Linear({features[0]: 1.0}, 0.0, token.start)
+            return {features[0]: 1.0}
         self.expect("(", f"'{token.text}' is not a number or a feature")
         self.depth += 1
         if self.depth > DEEPEST:

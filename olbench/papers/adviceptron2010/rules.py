@@ -91,9 +91,10 @@ class _Compiler:
 
     def _row(self, inequality: Inequality) -> tuple[Floats, float]:
         row = np.zeros(len(self.names.features))
-        for feature, value in inequality.difference.terms.items():
-            row[self.names.column(feature.spellings)] += value
-        bound = 0.0 - inequality.difference.constant
+        for feature, value in inequality.difference.items():
+            if feature:
+                row[self.names.column(feature.spellings)] += value
+        bound = 0.0 - inequality.difference.get(None, 0.0)
         if not (np.isfinite(row).all() and math.isfinite(bound)):
             raise self.rule.source.fail(inequality.start, "its numbers are too large for 64 bits together")
         if not row.any():
