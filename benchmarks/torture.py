@@ -158,7 +158,7 @@ class Experiment:
         path.write_text(text)
         config = read_config(path)
         self.plan = plan(config, 2)
-        warm_up([trial for cell in self.plan.cells for trial in cell.trials({})], StopFlag())
+        warm_up([trial for cell in self.plan.cells for trial in cell.stage({}).trials], StopFlag())
         provenance.commit()
         self.whole = Path(f"{name}-whole")
         started = time.monotonic()

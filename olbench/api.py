@@ -21,10 +21,11 @@ from olbench.data.catalog import catalog
 from olbench.data.source import Source, find_sources
 from olbench.engine.compiling import check_rules, compile_ahead
 from olbench.engine.local import LocalExecutor
+from olbench.engine.plan import refuse_too_many
 from olbench.engine.progress import is_notebook
 from olbench.engine.resources import default_jobs, refuse_excess
 from olbench.engine.reuse import OtherRun, open_runs
-from olbench.engine.runner import Run, open_run, refuse_too_many
+from olbench.engine.runner import Run, open_run
 from olbench.errors import InputWarning, UserError, list_some, suggest
 from olbench.plugins import find_paper
 from olbench.protocols import cells_of

@@ -89,10 +89,11 @@ def baseline_of(cells: Sequence[Cell], known: Known) -> Baseline:
     rows: list[Row] = []
     failed: dict[tuple[str, str], str] = {}
     for cell in cells:
-        for trial in cell.trials(known):
+        stage = cell.stage(known)
+        for trial in stage.trials:
             if (record := known.get(trial.key)) and record["status"] == "failed":
                 failed.setdefault((cell.source.name, cell.label), str(record["error"]))
-        records = [cell.view(known[trial.key]) for trial in cell.reported(known) if trial.key in known]
+        records = [cell.view(known[trial.key]) for trial in stage.reported if trial.key in known]
         good = [record for record in records if record["status"] == "ok"]
         if len(good) == cell.repeats:
             rows.append(_row(cell.protocol, cell.source.name, cell.label, cell.spec, good))

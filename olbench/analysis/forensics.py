@@ -4,7 +4,7 @@ One pass over the first tuning order screens every setting; near ones are run on
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from olbench.data.catalog import catalog
 from olbench.data.source import Source
 from olbench.errors import UserError
 from olbench.protocols import make_protocol, tuning
-from olbench.protocols.definition import Known
+from olbench.protocols.definition import Known, Stage
 from olbench.protocols.online import OnlineCell, OnlineExperiment
 from olbench.protocols.specs import Experiment
 from olbench.protocols.tuning import Choice
@@ -104,6 +104,12 @@ def is_only_by_spread(observed: Observed, target: Target) -> bool:
     return distance(observed, target, CONSISTENT) <= 1.0 < distance(observed, target, printed)
 
 
+class CandidateStage(Stage):
+    @property
+    def planned(self) -> int:
+        return len({trial.key for trial in self.trials})
+
+
 @dataclass(frozen=True)
 class Candidate(OnlineCell):
     target: Target
@@ -139,15 +145,12 @@ class Candidate(OnlineCell):
         """Return the passes that judge a setting: over all rows, as in the paper, however it is tuned."""
         return self.plan(params, "report", range(self.repeats), part=seeds.ALL)
 
-    def trials(self, known: Known) -> Iterator[Trial]:
-        yield from self._screening
-        for params in self.step(known).asked:
-            yield from self.tuning_trials(params)
-        for params in self.judged(known):
-            yield from self.report_trials(params)
-
-    def planned(self, known: Known) -> int:
-        return len({trial.key for trial in self.trials(known)})
+    def stage(self, known: Known) -> "CandidateStage":
+        step = self.step(known)
+        asked = [trial for params in step.asked for trial in self.tuning_trials(params)]
+        judged = [trial for params in self.judged(known) for trial in self.report_trials(params)]
+        reported = [] if step.chosen is None else self.report_trials(step.chosen)
+        return CandidateStage(self, [step], [*self._screening, *asked, *judged], reported)
 
     def judged(self, known: Known) -> list[Choice]:
         records = [known[trial.key] for trial in self._screening if trial.key in known]

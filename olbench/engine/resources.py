@@ -81,7 +81,7 @@ def refuse_excess(cells: Sequence[Cell], jobs: int, folders: Sequence[Path] = ()
     for folder in folders if excess else ():
         known |= select_usable(ledger.current(folder).values(), cells[0], folder)
     for cell, reason in excess:
-        if any(trial.key not in known for trial in cell.trials(known)):
+        if any(trial.key not in known for trial in cell.stage(known).trials):
             raise UserError(reason)
 
 

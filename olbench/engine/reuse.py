@@ -101,15 +101,16 @@ def explain_cells(cells: Sequence[Cell], records: Sequence[Record], folder: Path
 def _explain_cell(
     cell: Cell, usable: Mapping[str, Record], nearby: Mapping[tuple[Any, ...], Sequence[Record]]
 ) -> CellReuse:
-    trials = {trial.key: trial for trial in cell.trials(usable)}
+    stage = cell.stage(usable)
+    trials = {trial.key: trial for trial in stage.trials}
     reused = frozenset(trials.keys() & usable.keys())
     reasons: Counter[str] = Counter()
     for key, trial in trials.items():
         found = nearby.get(tuple(getattr(trial, name) for name in SAME), ())
         if key not in reused and found:
             reasons[explain_trial(cell, trial, found)] += 1
-    is_tuned = len(cell.reported(usable)) == cell.repeats
-    planned = len(trials) if is_tuned else cell.count_passes(usable) + cell.repeats
+    is_tuned = len(stage.reported) == cell.repeats
+    planned = len(trials) if is_tuned else stage.passes + cell.repeats
     would_run = max(0, planned - len(reused))
     if reasons and (later := would_run - len(trials.keys() - reused)) > 0:
         reasons["the tuning comes first"] += later

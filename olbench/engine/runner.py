@@ -12,22 +12,22 @@ from typing import Any
 
 from olbench.algorithms import get_definition
 from olbench.engine.local import Executor, LocalExecutor, attempt, warm_up
+from olbench.engine.plan import RunPlan, describe_data, refuse_too_many
 from olbench.engine.progress import Progress, show_progress
 from olbench.engine.resources import guess_cost
 from olbench.engine.reuse import OtherRun, select_usable
 from olbench.engine.stopping import StopFlag, stop_on_interrupt
-from olbench.errors import UserError, count, plural
-from olbench.protocols.definition import Cell, Known, numbers_of
+from olbench.errors import UserError, count
+from olbench.protocols.definition import Cell, numbers_of
 from olbench.protocols.recorded import RecordedRun
 from olbench.protocols.specs import Experiment
-from olbench.protocols.tuning import most_frequent, unite
 from olbench.records import provenance, run_file
 from olbench.records.arrays import with_arrays
 from olbench.records.compare import compare_records
 from olbench.records.ledger import Ledger, LedgerFullError, open_ledger
 from olbench.records.record import without_series
-from olbench.records.run_file import CellFacts, DataFacts, RunFile
-from olbench.records.trial import Kind, Record, Trial
+from olbench.records.run_file import DataFacts, RunFile
+from olbench.records.trial import Record, Trial
 
 
 @contextmanager
@@ -51,20 +51,6 @@ def open_run(
         yield Run(cells, ledger, own, stop, progress, timing, folder, reuse)
 
 
-#: Every trial of a run is kept in memory until the run ends.
-MOST_TRIALS = 1_000_000
-
-
-def refuse_too_many(cells: Sequence[Cell]) -> None:
-    """Refuse a run whose mere list of trials would fill the memory."""
-    planned = sum(cell.tuning_passes + cell.repeats for cell in cells)
-    if planned > MOST_TRIALS:
-        raise UserError(
-            f"the config asks for {planned:,} trials, and a run can have {MOST_TRIALS:,}; "
-            f"lower the number of {plural(cells[0].protocol.numbered)}, or split the config"
-        )
-
-
 @dataclass
 class Run:
     """The trials of some cells: those in the ledger are reused, the others are run and added to it."""
@@ -84,7 +70,10 @@ class Run:
     def __post_init__(self) -> None:
         # Trials that failed in an earlier run are tried again, so they do not count as known; nor do records
         # without a number that the config asks for now.
-        self.known = select_usable(self.ledger.records.values(), self.cells[0], self.ledger.path)
+        self.known: dict[str, Record] = select_usable(
+            self.ledger.records.values(), self.cells[0], self.ledger.path
+        )
+        self.plan = RunPlan(self.cells, self.timing == "exclusive")
         self.fresh: list[Record] = []
         self.lenders = {
             key: other
@@ -101,7 +90,7 @@ class Run:
 
     def copy_reused(self) -> None:
         """Copy the trials that can run now from other runs, after run.json names these."""
-        while self.lenders and (due := self.stop.or_none(self.due)):
+        while self.lenders and (due := self.stop.or_none(self._find_due)):
             found = [trial.key for trial in due if trial.key in self.lenders]
             if not found:
                 return
@@ -117,17 +106,17 @@ class Run:
 
     @property
     def reused(self) -> int:
-        needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
+        needed = {trial.key for trial in self.plan.trials}
         return len((needed & self.known.keys()) - {record["key"] for record in self.fresh})
 
     @property
     def missing(self) -> bool:
-        return bool(self.stop.or_none(self.due)) or (self.timing == "exclusive" and any(self._untimed()))
+        return bool(self.stop.or_none(self._find_due)) or (
+            self.timing == "exclusive" and any(self._untimed())
+        )
 
-    def due(self, cells: Sequence[Cell] | None = None) -> list[Trial]:
-        """Return the trials that can run now: known to be needed, and not done. Cells may share trials."""
-        needed = (trial for cell in cells or self.cells for trial in cell.trials(self.known))
-        return list({trial.key: trial for trial in needed if trial.key not in self.known}.values())
+    def _find_due(self) -> list[Trial]:
+        return self.plan.next(self.known)
 
     @cached_property
     def origin(self) -> dict[str, Any]:
@@ -140,11 +129,12 @@ class Run:
         return {cell.source.name: describe_data(first[cell.source.name]) for cell in self.cells}
 
     def describe(self, end: str | None) -> RunFile:
+        self._find_due()  # trials that came back since may have decided a tuning
         definitions = [get_definition(id) for id in dict.fromkeys(cell.spec.id for cell in self.cells)]
         return RunFile(
             config=_plain(self.cells[0].config),
             data=self.data,
-            cells=tuple(describe_cell(cell, self.known) for cell in self.cells),
+            cells=self.plan.describe_cells(),
             **self.origin,
             start=self.start,
             end=end,
@@ -189,11 +179,10 @@ class Run:
         """Run in waves: the outcome of a tuning decides which trials come next."""
         while not self.stop.is_set():
             self.copy_reused()
-            if not (trials := self.due()):
+            if not (trials := self._find_due()):
                 return
             if record:
                 self.write()
-            self.progress.planned = self._planned()
             left = Counter(trial.dataset for trial in trials)
             running = self.executor.execute(trials, self.stop)
             try:
@@ -223,19 +212,8 @@ class Run:
         left[dataset] -= 1
         if left[dataset] or self.timing == "exclusive":
             return
-        cells = [cell for cell in self.cells if cell.source.name == dataset]
-        if not self.due(cells):
-            cells[0].source.close()
-
-    def _planned(self) -> dict[Kind, int]:
-        counts = Counter[Kind]()
-        for cell in self.cells:
-            planned = cell.planned(self.known)
-            tuned = min(planned, cell.tuning_passes)
-            again = cell.repeats if self.timing == "exclusive" else 0
-            counts[cell.kind("tune")] += tuned
-            counts[cell.kind("report")] += planned - tuned + again
-        return counts
+        if not self.plan.next(self.known, dataset):
+            next(cell.source for cell in self.cells if cell.source.name == dataset).close()
 
     def _start_progress(self) -> None:
         costs = {
@@ -244,10 +222,11 @@ class Run:
             for role in ("tune", "report")
             for options in cell.all_options
         }
-        needed = {trial.key for cell in self.cells for trial in cell.trials(self.known)}
+        self._find_due()
+        needed = {trial.key for trial in self.plan.trials}
         reused = [self.known[key] for key in needed & self.known.keys()]
         quantity, jobs = self.cells[0].protocol.quantities[0], getattr(self.executor, "jobs", 0)
-        self.progress.start(self._planned(), costs, reused, quantity, jobs)
+        self.progress.start(self.plan.planned, costs, reused, quantity, jobs)
 
     def _keep(self, record: Record) -> None:
         self.known[record["key"]] = kept = self.ledger.append(self._confirm(record))
@@ -268,7 +247,7 @@ class Run:
 
     def _untimed(self) -> Iterator[Trial]:
         # Cells may share trials, which are timed once.
-        reported = {trial.key: trial for cell in self.cells for trial in cell.reported(self.known)}
+        reported = {trial.key: trial for trial in self.plan.reported}
         for key, trial in reported.items():
             record = self.known.get(key)
             if record and record["status"] == "ok" and record["timing"] != "exclusive":
@@ -292,39 +271,6 @@ class Run:
 
 def _plain(config: Experiment) -> Any:
     return json.loads(json.dumps(config.plain()))
-
-
-def describe_data(cell: Cell) -> DataFacts:
-    source, counts = cell.source, cell.count_labels()
-    groups = {} if counts is None else {"sizes": tuple(counts.sum(axis=1).tolist())}
-    if counts is not None and not source.classes:
-        groups["positives"] = tuple(counts[:, 1].tolist())
-    own = source.fingerprint, source.n, source.d, source.majority, tuple(source.prepared)
-    return DataFacts(*own, source.class_names, groups)
-
-
-def describe_cell(cell: Cell, known: Known) -> CellFacts:
-    steps = [cell.step(known, place) for place in range(cell.tunings)]
-    chosen = most_frequent(step.chosen for step in steps)
-    grids = [step.grid for step in steps] if cell.config.tuning.extends else []
-    return CellFacts(
-        dataset=cell.source.name,
-        algorithm=cell.spec.id,
-        entry=cell.entry,
-        label=cell.label,
-        params=None if chosen is None else cell.params_of(chosen),
-        setting={} if chosen is None else cell.setting_of(chosen),
-        options=dict(cell.spec.options if chosen is None else cell.options_of(chosen)),
-        tuning_passes=cell.count_passes(known),
-        planned=cell.repeats,
-        keys=tuple(trial.key for trial in cell.reported(known)),
-        grid={name: values for name in cell.grid if len(values := unite(name, grids)) > len(cell.grid[name])},
-        choices=tuple(
-            step.chosen and {name: step.chosen[name] for name in cell.grid}
-            for step in steps
-            if len(steps) > 1
-        ),
-    )
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from olbench.algorithms import definitions, get_definition, title_of
 from olbench.data.fetch import is_present
 from olbench.data.source import Source, find_named
 from olbench.engine.local import LocalExecutor
+from olbench.engine.plan import describe_cell, describe_data
 from olbench.engine.resources import default_jobs, refuse_excess
-from olbench.engine.runner import describe_cell, describe_data
 from olbench.engine.stopping import stop_on_interrupt
 from olbench.errors import UserError, count, shorten
 from olbench.learners.breakdowns import Breakdown
@@ -280,7 +280,7 @@ class Verifier:
             is_known = each.dataset in data and self.config.algorithms[each.entry].id in self.known
             if reason or is_unfinished or not is_known:
                 left[_name_cell(each)] = each
-        planned = (describe_cell(cell, self.records) for cell in cells)
+        planned = (describe_cell(cell, cell.stage(self.records)) for cell in cells)
         again = replace(
             self.run.file,
             data={**self.run.file.data, **data},

@@ -7,7 +7,7 @@ trials. The engine and the reports know only these two classes, not the protocol
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -201,6 +201,33 @@ def protocol(definition: type[Protocol]) -> type[Protocol]:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """What known records decide about a cell: how far its tunings are, and which trials it needs."""
+
+    cell: "Cell"
+    steps: Sequence[tuning.Step]
+    #: Of the tuning, then of the report; a later stage may need more.
+    trials: Sequence[Trial]
+    #: The reported trials whose tuning is finished.
+    reported: Sequence[Trial]
+
+    @property
+    def passes(self) -> int:
+        """The number of trials of its tuning, with those beyond the grid that are known by now."""
+        cell, rule = self.cell, self.cell.config.tuning
+        if not rule.extends:
+            return cell.tuning_passes
+        grids = (step.grid for step in self.steps)
+        candidates = sum(tuning.count_candidates(rule.search, grid, cell.start) for grid in grids)
+        return int(cell.config.tuning_repeats) * candidates
+
+    @property
+    def planned(self) -> int:
+        """How many trials the cell needs; a view shares its reported trials with another cell."""
+        return self.passes + (0 if self.cell.is_view else self.cell.repeats)
+
+
+@dataclass(frozen=True)
 class Cell:
     """One algorithm on one data set: its tuning, then the trials that are reported.
 
@@ -266,15 +293,6 @@ class Cell:
     def tunings(self) -> int:
         """How many tunings it has: one, or one for each reported trial."""
         return self.repeats if self.config.tuning.is_repeated and self._candidates else 1
-
-    def count_passes(self, known: Known) -> int:
-        """Return the number of trials of its tuning, with those beyond the grid that are known by now."""
-        rule = self.config.tuning
-        if not rule.extends:
-            return self.tuning_passes
-        grids = (self.step(known, place).grid for place in range(self.tunings))
-        candidates = sum(tuning.count_candidates(rule.search, grid, self.start) for grid in grids)
-        return int(self.config.tuning_repeats) * candidates
 
     @cached_property
     def source_setting(self) -> dict[str, Any]:
@@ -371,10 +389,6 @@ class Cell:
     def grid(self) -> Grid:
         return {} if self.tunes_inside else make_plain({**self.spec.grid, **self.tuned_settings})
 
-    def planned(self, known: Known) -> int:
-        """Return how many trials it needs; a view shares its reported trials with another cell."""
-        return self.count_passes(known) + (0 if self.is_view else self.repeats)
-
     def score(self, choice: Choice, known: Known, place: int = 0) -> float | None:
         """Return the score of a candidate, lower is better: None while unknown, infinite if it failed.
 
@@ -391,20 +405,18 @@ class Cell:
         loss = float(quantity.loss(sum(quantity.of(each) for each in ([pooled] if pooled else found))))
         return tuning.UNDEFINED if math.isnan(loss) else loss
 
-    def trials(self, known: Known) -> Iterator[Trial]:
-        """Yield every trial that the known records determine: of the tuning, then of the report."""
-        for place in range(self.tunings):
-            step = self.step(known, place)
+    def stage(self, known: Known) -> Stage:
+        """Return every trial that the known records determine, and what is reported so far."""
+        steps = [self.step(known, place) for place in range(self.tunings)]
+        trials, reported = list[Trial](), list[Trial]()
+        for place, step in enumerate(steps):
             for candidate in step.asked:
-                yield from self.tuning_trials(candidate, place)
+                trials += self.tuning_trials(candidate, place)
             if step.chosen is not None:
-                yield from self.report_trials(step.chosen, place)
-
-    def reported(self, known: Known) -> list[Trial]:
-        """Return the reported trials whose tuning is finished."""
-        chosen = [self.step(known, place).chosen for place in range(self.tunings)]
-        found = (self.report_trials(each, place) for place, each in enumerate(chosen) if each is not None)
-        return [trial for trials in found for trial in trials]
+                own = self.report_trials(step.chosen, place)
+                trials += own
+                reported += own
+        return Stage(self, steps, trials, reported)
 
     def report_trials(self, chosen: Choice, place: int = 0) -> list[Trial]:
         """Return the trials whose results are reported: all, or the one that this tuning is for."""

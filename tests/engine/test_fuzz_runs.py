@@ -23,7 +23,7 @@ from olbench.cli import cli
 from olbench.cli.output import render
 from olbench.cli.report import render_brief
 from olbench.data.source import find_sources
-from olbench.engine.runner import refuse_too_many
+from olbench.engine.plan import refuse_too_many
 from olbench.errors import UserError
 from olbench.protocols import cells_of, get_protocol, read_experiment
 from olbench.protocols.reading import read_config

@@ -75,7 +75,7 @@ def test_threads_wait_for_their_records_to_be_written(here, config):
     """Otherwise a kill loses all that are computed and not yet written, and Ctrl-C waits for the disk."""
     text = SMALL.replace("permutations: 3", "permutations: 100")
     cells = api.plan(read_config(Path(config(text)))).cells
-    trials, stop = [trial for cell in cells for trial in cell.reported({})], StopFlag()
+    trials, stop = [trial for cell in cells for trial in cell.stage({}).reported], StopFlag()
     records = LocalExecutor(3).execute(trials, stop)
     next(records)
     time.sleep(1)  # a slow disk
@@ -326,7 +326,7 @@ def test_a_process_that_reads_a_file_edited_during_the_run_refuses_it(contestant
     experiment = read_config(Path(path), ["datasets=[rows.libsvm]"])
     [cell] = cells_of(experiment, [find_source(spec) for spec in experiment.datasets])
     text = Path(edited).read_text()
-    trials = cell.reported({})
+    trials = cell.stage({}).reported
     Path(edited).write_text(text.replace("True", "False").replace("-1 1:2", "-1 1:3", 1))
     [record] = LocalExecutor(2, experiment.plugins).execute(trials, StopFlag())
     name = "rows.libsvm" if edited == "rows.libsvm" else "sound"

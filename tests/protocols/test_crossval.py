@@ -117,11 +117,11 @@ def test_labels_without_meaning_give_one_half():
 def error_of(cell):
     known = {}
     for _ in range(2):
-        for trial in cell.trials(known):
+        for trial in cell.stage(known).trials:
             if trial.key not in known:
                 outcome = cell.protocol.run(trial, cell.source, lambda: False)
                 known[trial.key] = success(trial, outcome, cell.protocol.numbered, 0.0)
-    reported = [known[trial.key] for trial in cell.reported(known)]
+    reported = [known[trial.key] for trial in cell.stage(known).reported]
     return sum(r["errors"] for r in reported) / sum(r["n"] for r in reported)
 
 

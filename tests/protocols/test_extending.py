@@ -222,7 +222,7 @@ def test_the_orders_that_tune_are_no_reported_ones_and_those_of_the_first_permut
         return cells_of(experiment, find_sources(experiment.datasets, False)[0])[0]
 
     plain, apart = cell(), cell(per="permutation", extend=True)
-    before, now = ([trial.key for trial in each.trials({})] for each in (plain, apart))
+    before, now = ([trial.key for trial in each.stage({}).trials] for each in (plain, apart))
     assert before == now[: len(before)]
     assert (plain.tuning_passes, apart.tuning_passes, len(now)) == (4, 12, 12)
     orders = {

@@ -76,7 +76,9 @@ def test_one_trial_serves_all_combinations_of_its_shards(source):
     keys = {cell.label: [trial.key for trial in cell.report_trials(cell.step({}).chosen)] for cell in cells}
     assert len(keys) == 9
     assert keys["cw-var (2 shards, L2)"] == keys["cw-var (2 shards, KL)"] != keys["cw-var (4 shards, L2)"]
-    assert sum(cell.planned({}) for cell in cells) == len({key for each in keys.values() for key in each})
+    assert sum(cell.stage({}).planned for cell in cells) == len(
+        {key for each in keys.values() for key in each}
+    )
 
 
 def test_the_single_model_is_one_pass_over_the_training_rows(source):
