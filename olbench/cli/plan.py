@@ -14,6 +14,7 @@ from olbench.engine.stopping import StopFlag
 from olbench.errors import count
 from olbench.protocols.definition import Cell
 from olbench.records import ledger
+from olbench.records.record import without_series
 from olbench.records.trial import Kind
 from olbench.report import table as t
 from olbench.report.table import Column, Format, Table, columns
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 
 def show_plan(plan: "Plan", folder: Path) -> None:
-    recorded = (ledger.current(folder), *(run.records for run in plan.reuse))
-    records = [record for own in recorded for record in own.values()]
+    own = ledger.latest(map(without_series, ledger.each(folder)))
+    recorded = (own, *(run.records for run in plan.reuse))
+    records = [record for each in recorded for record in each.values()]
     reuse = explain_cells(plan.cells, records, folder)
     started = perf_counter()
     trials = [each.cell.trial(each.cell.start, "report", 0) for each in reuse if each.would_run]

@@ -9,7 +9,7 @@ from typing import Any
 
 from olbench.errors import UserError
 from olbench.protocols import Protocol
-from olbench.protocols.definition import Cell, numbers_of
+from olbench.protocols.definition import Cell, Stage, numbers_of
 from olbench.protocols.measuring import list_missing
 from olbench.protocols.recorded import find_defect, read_run, refuse_record
 from olbench.records import ledger
@@ -92,22 +92,22 @@ class CellReuse:
 
 def explain_cells(cells: Sequence[Cell], records: Sequence[Record], folder: Path) -> list[CellReuse]:
     usable = select_usable(records, cells[0], folder)
+    stages = [cell.stage(usable) for cell in cells]
     nearby: dict[tuple[Any, ...], list[Record]] = {}
-    for record in records:
-        nearby.setdefault(tuple(record[name] for name in SAME), []).append(record)
-    return [_explain_cell(cell, usable, nearby) for cell in cells]
+    if any(trial.key not in usable for stage in stages for trial in stage.trials):
+        for record in records:
+            nearby.setdefault(tuple(record[name] for name in SAME), []).append(record)
+    return [_explain_stage(stage, usable, nearby) for stage in stages]
 
 
-def _explain_cell(
-    cell: Cell, usable: Mapping[str, Record], nearby: Mapping[tuple[Any, ...], Sequence[Record]]
+def _explain_stage(
+    stage: Stage, usable: Mapping[str, Record], nearby: Mapping[tuple[Any, ...], Sequence[Record]]
 ) -> CellReuse:
-    stage = cell.stage(usable)
-    trials = {trial.key: trial for trial in stage.trials}
+    cell, trials = stage.cell, {trial.key: trial for trial in stage.trials}
     reused = frozenset(trials.keys() & usable.keys())
     reasons: Counter[str] = Counter()
-    for key, trial in trials.items():
-        found = nearby.get(tuple(getattr(trial, name) for name in SAME), ())
-        if key not in reused and found:
+    for trial in (trials[key] for key in trials if key not in reused):
+        if found := nearby.get(tuple(getattr(trial, name) for name in SAME)):
             reasons[explain_trial(cell, trial, found)] += 1
     is_tuned = len(stage.reported) == cell.repeats
     planned = len(trials) if is_tuned else stage.passes + cell.repeats

@@ -147,6 +147,7 @@ class Run:
         """Write run.json if that changes it: at the start, when a tuning has decided, and at the end."""
         content = self.describe(end).plain()
         if content != self.written:
+            self.ledger.sync()
             run_file.write(self.folder, content)
             self.written = content
 

@@ -431,7 +431,8 @@ class Cell:
         """Return the trials of a choice with these numbers, cached because their keys are hashes."""
         place = (role, numbers, *choice.items(), *setting.items())
         if place not in self._plan:
-            self._plan[place] = [self.trial(choice, role, number, **setting) for number in numbers]
+            first = self.trial(choice, role, 0, **setting)
+            self._plan[place] = [first.numbered(number) for number in numbers]
         return self._plan[place]
 
     def params_of(self, choice: Choice) -> dict[str, Value]:

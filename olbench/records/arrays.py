@@ -31,6 +31,7 @@ class ArrayFile(GrowingFile):
     def append_all(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Reference]:
         pieces = {name: _encode(array) for name, array in arrays.items()}
         offset = self.append(b"".join(piece for piece, _ in pieces.values()))
+        self.sync()
         references = {}
         for name, (piece, bits) in pieces.items():
             references[name] = {"offset": offset, "bytes": len(piece), "crc32": zlib.crc32(piece), **bits}

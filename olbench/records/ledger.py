@@ -1,4 +1,4 @@
-"""The ledger: one JSON object per line, on the disk before the next trial counts as done; never rewritten."""
+"""The ledger: one JSON object per line, never rewritten. Lines reach the disk within a second, together."""
 
 import fcntl
 import os
@@ -138,12 +138,25 @@ class Ledger:
             with write_whole(self.path) as draft, open(draft, "wb") as file:
                 file.writelines(map(write_line, _unpack(self.packed)))
             self.packed = None
-        try:
+        with self._refuse_full():
             stored = [dict(record) for record in records]
             for record in stored:
                 if "arrays" in record:
                     record["arrays"] = self.arrays.append_all(record["arrays"])
             self.lines.append(b"".join(map(write_line, stored)))
+        kept = list(map(without_series, stored))
+        self.records |= {record["key"]: record for record in kept}
+        return kept
+
+    def sync(self) -> None:
+        """Return once all lines are on the disk."""
+        with self._refuse_full():
+            self.lines.sync()
+
+    @contextmanager
+    def _refuse_full(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise LedgerFullError(
                 f"cannot write {self.path}: {error.strerror or error}; finished trials are kept, and the "
@@ -154,13 +167,11 @@ class Ledger:
                 f"{self.path} was removed during the run, and its trials with it; the same command runs "
                 "them again"
             )
-        kept = list(map(without_series, stored))
-        self.records |= {record["key"]: record for record in kept}
-        return kept
 
     def close(self) -> None:
-        self.arrays.close()
-        self.lines.close()
+        for file in (self.arrays, self.lines):
+            with suppress(OSError):
+                file.close()
 
 
 @contextmanager

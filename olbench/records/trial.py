@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -75,6 +75,11 @@ class Trial:
 
     def identity(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in FIELDS}
+
+    def numbered(self, number: int) -> "Trial":
+        """Return this trial with another number."""
+        own = dict(self.params), dict(self.options), dict(self.setting)
+        return replace(self, number=number, params=own[0], options=own[1], setting=own[2])
 
     def message(self) -> dict[str, Any]:
         return {**self.identity(), "wanted": self.wanted}

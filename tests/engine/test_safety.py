@@ -240,36 +240,23 @@ def test_a_long_pass_asks_often_whether_to_stop():
 
 
 @pytest.mark.alone
-def test_two_thousand_trials_of_a_millisecond_cost_at_most_two_more_each(here, config, records, monkeypatch):
-    synced, fsync = [], os.fsync
-
-    def measured(file):
-        started = time.perf_counter()
-        fsync(file)
-        synced.append(time.perf_counter() - started)
-
-    monkeypatch.setattr("os.fsync", measured)
+def test_two_thousand_trials_of_a_millisecond_cost_at_most_two_more_each(here, config, records):
     text = "permutations: 400\ndatasets: [breast-cancer]\nalgorithms:\n" + "".join(
         f"  - {{id: cw, params: {{eta: {eta}}}, form: root}}\n" for eta in (0.6, 0.7, 0.8, 0.9, 0.95)
     )
     here("run", config(text), "--out", "warm", "--quiet", "--set", "permutations=1", "--jobs", 1)
     tries = []
     for k in range(4):  # another process may take the core or the disk for a while
-        synced.clear()
         started = time.perf_counter()
         here("run", "small.yaml", "--out", f"out{k}", "--quiet", "--jobs", 1)
         wall = time.perf_counter() - started
         found = records(f"out{k}")
         assert [len(record["curve"]["t"]) for record in found] == [50] * 2000
         passes = sum(record["seconds"] for record in found)
-        tries.append([1e3 * seconds / 2000 for seconds in (wall - passes, sum(synced), passes)])
-        print("{:.2f} ms a trial, of which {:.2f} ms fsync, beside {:.2f} ms of its pass".format(*tries[-1]))
-        if tries[-1][0] <= 2:
+        tries.append(1e3 * (wall - passes) / 2000)
+        if tries[-1] <= 2:
             return
-    own, fsync = min(each - fsync for each, fsync, _ in tries), min(fsync for _, fsync, _ in tries)
-    assert own <= 1.5, f"{own:.2f} ms a trial without fsync"
-    assert fsync > 0.5, "the harness alone is too slow"
-    pytest.skip(f"the harness takes {own:.2f} ms a trial, but an fsync {fsync:.2f} ms on this disk now")
+    pytest.fail(f"the harness takes {min(tries):.2f} ms a trial")
 
 
 @pytest.mark.alone
