@@ -255,11 +255,20 @@ class Results:
 
     def name_of(self, entry: Entry) -> str:
         """Return the label of an entry without its tuning."""
-        return self.protocol.experiment.tuning.read_label(entry.label)[0]
+        return self._parts[entry.label][0]
 
     def tuning_of(self, entry: Entry) -> str:
         """Return the tuning of an entry."""
-        return self.protocol.experiment.tuning.read_label(entry.label)[1]
+        return self._parts[entry.label][1]
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[str, str]]:
+        """The name and the tuning that each label is made of."""
+        (first, _), *others = self.protocol.experiment.tuning.suffixes.items()
+        parts = {label: (label, first) for label in (*self.labels, *self.among)}
+        for way, suffix in others:
+            parts |= {each: (each.removesuffix(suffix), way) for each in parts if each.endswith(suffix)}
+        return parts
 
     def of(self, dataset: str) -> list[Entry]:
         """Return the entries of a data set that have at least one trial."""

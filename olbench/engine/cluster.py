@@ -5,8 +5,9 @@ records, and it decides what Dask cannot know:
 
 - A worker with another olbench may count something else. A cluster that has one is refused; one that joins
   later is retired.
-- Dask gives up on a trial once more than `allowed-failures` workers have died with it, whatever killed them.
-  Such a trial runs once more, when nothing else does; if that kills its workers too, it fails.
+- A task of Dask costs milliseconds, so short trials of a kind go together, about half a second of them.
+- Dask gives up on a task once more than `allowed-failures` workers have died with it, whatever killed them.
+  Its trials run once more, each when nothing else does; one that kills its workers then fails.
 """
 
 import json
@@ -26,11 +27,15 @@ from olbench.engine import worker
 from olbench.engine.local import fail, order_by_cost
 from olbench.engine.stopping import StopFlag, hold_interrupts
 from olbench.errors import UserError, count
-from olbench.records.trial import Record, Trial
+from olbench.protocols import get_protocol
+from olbench.protocols.definition import InParts
+from olbench.records.trial import Kind, Record, Trial, kind_of
 
 #: How often a trial is tried again for reasons that are neither its own nor a worker's death.
 RETRIES = 20
-#: Trials that are handed to the scheduler at a time, for each thread and at least: enough for an adaptive
+#: The seconds that the trials of a task take together, and how many they are at most.
+TASK_SECONDS, MOST_OF_TASK = 0.5, 500
+#: Tasks that are handed to the scheduler at a time, for each thread and at least: enough for an adaptive
 #: cluster to see that there is work, and few enough to be cancelled at once.
 AHEAD, LEAST_AHEAD = 4, 64
 PAUSE = 0.05
@@ -56,12 +61,14 @@ class ClusterExecutor(ExitStack):
         self.retired: set[str] = set()
         self.deaths: list[str] = []
         self.queue, self.suspects = deque[Trial](), deque[Trial]()
-        #: The futures of submitted trials by their keys, each with its trial and whether it runs alone.
-        self.flying: dict[str, tuple[Any, Trial, bool]] = {}
+        #: The futures of submitted tasks by their keys, each with its trials and whether it runs alone.
+        self.flying: dict[str, tuple[Any, list[Trial], bool]] = {}
+        #: What a trial of a kind took in the last task of it.
+        self.seconds: dict[Kind, float] = {}
         self.retries = Counter[str]()
         self.parcels: dict[str, Any] = {}
         self.answers: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
-        self.most_flying = 0
+        self.threads = 0
 
     def __enter__(self) -> Self:
         """Connect, before a run writes anything."""
@@ -148,23 +155,34 @@ class ClusterExecutor(ExitStack):
 
     def _submit(self) -> None:
         """Keep the scheduler supplied; a trial that Dask has given up on runs when nothing else does."""
-        if not self.most_flying or self.newcomers:
+        if not self.threads or self.newcomers:
             addresses = [self.newcomers.popleft() for _ in range(len(self.newcomers))]
             threads = self._ask(self.client.nthreads)
             if late := [address for address in addresses if address in threads]:
                 self._retire_others(late)
-            self.most_flying = max(LEAST_AHEAD, AHEAD * sum(threads.values()))
-        while self.queue and len(self.flying) < self.most_flying:
-            self._launch(self.queue.popleft())
+            self.threads = sum(threads.values())
+        while self.queue and len(self.flying) < max(LEAST_AHEAD, AHEAD * self.threads):
+            self._launch(self._take_chunk())
         if self.suspects and not self.queue and not self.flying:
-            self._launch(self.suspects.popleft(), alone=True)
+            self._launch([self.suspects.popleft()], alone=True)
 
-    def _launch(self, trial: Trial, alone: bool = False, parcel: Any = None) -> None:
-        """Submit a trial; with a parcel, Dask takes the data to whichever worker runs it."""
-        message = worker.write_message(trial, self.plugins)
-        key = f"olbench-{trial.key}-{uuid.uuid4().hex[:12]}"
+    def _take_chunk(self) -> list[Trial]:
+        """Take the trials of a task: of one kind, and no more than leave tasks for all threads."""
+        trials = [self.queue.popleft()]
+        kind = kind_of(vars(trials[0]))
+        if kind in self.seconds and not isinstance(get_protocol(trials[0].protocol), InParts):
+            size = min(MOST_OF_TASK, int(TASK_SECONDS / max(1e-9, self.seconds[kind])))
+            size = min(size, len(self.queue) // (2 * max(1, self.threads)))
+            while self.queue and len(trials) < size and kind_of(vars(self.queue[0])) == kind:
+                trials.append(self.queue.popleft())
+        return trials
+
+    def _launch(self, trials: list[Trial], alone: bool = False, parcel: Any = None) -> None:
+        """Submit trials; with a parcel, Dask takes the data to whichever worker runs them."""
+        message = worker.write_message(trials, self.plugins)
+        key = f"olbench-{trials[0].key}-{uuid.uuid4().hex[:12]}"
         future = self.client.submit(worker.run_task, message, alone, parcel, pure=False, key=key)
-        self.flying[key] = future, trial, alone
+        self.flying[key] = future, trials, alone
         future.add_done_callback(self._fetch_in_thread)
 
     def _fetch_in_thread(self, future: Any) -> None:
@@ -182,52 +200,55 @@ class ClusterExecutor(ExitStack):
 
         if future.key not in self.flying:
             return
-        _, trial, alone = self.flying.pop(future.key)
+        _, trials, alone = self.flying.pop(future.key)
         if isinstance(answer, KilledWorker) and not alone:
-            self.suspects.append(trial)
+            self.suspects.extend(trials)
         elif isinstance(answer, KilledWorker):
             reason = "workers died with this trial, also when nothing else ran; is there enough memory?"
-            yield fail(trial, RuntimeError(reason))
+            yield fail(trials[0], RuntimeError(reason))
         elif isinstance(answer, CancelledError):
             # A new scheduler at the same address knows nothing of this run.
             if getattr(answer, "reason", "") == "scheduler-connection-lost":
                 raise self._lost()
-            self.parcels.pop(trial.fingerprint, None)  # a worker may have died with the data
-            yield from self._retry(trial, "the scheduler forgot it")
+            self.parcels.pop(trials[0].fingerprint, None)  # a worker may have died with the data
+            yield from self._retry(trials, "the scheduler forgot it")
         elif isinstance(answer, BaseException):
             if self._retire_others():
-                yield from self._retry(trial, str(answer))
+                yield from self._retry(trials, str(answer))
             else:
-                yield fail(trial, answer)
-        elif "record" in answer:
-            yield {**answer["record"], "worker": answer["worker"]}
+                yield from (fail(trial, answer) for trial in trials)
         elif "needs_data" in answer:
-            self._send_data(trial, alone)
+            self._send_data(trials, alone)
         elif "refused" in answer:
             self._retire(answer["worker"].partition(" ")[0], answer["refused"])
-            yield from self._retry(trial, "every worker refused it")
+            yield from self._retry(trials, "every worker refused it")
         else:
-            yield from self._retry(trial, "it was cancelled")
+            records = answer["records"]
+            if records:
+                self.seconds[kind_of(records[0])] = answer["seconds"] / len(records)
+            yield from ({**record, "worker": answer["worker"]} for record in records)
+            yield from self._retry(trials[len(records) :], "it was cancelled")
 
-    def _retry(self, trial: Trial, reason: str) -> Iterator[Record]:
-        self.retries[trial.key] += 1
-        if self.retries[trial.key] > RETRIES:
-            yield fail(trial, RuntimeError(f"given up: {reason}"))
-        else:
-            self.queue.appendleft(trial)
+    def _retry(self, trials: Sequence[Trial], reason: str) -> Iterator[Record]:
+        for trial in reversed(trials):
+            self.retries[trial.key] += 1
+            if self.retries[trial.key] > RETRIES:
+                yield fail(trial, RuntimeError(f"given up: {reason}"))
+            else:
+                self.queue.appendleft(trial)
 
-    def _send_data(self, trial: Trial, alone: bool) -> None:
-        """Submit a trial with its data; the client sends it once, and workers pass it on to each other."""
-        wanted = trial.fingerprint
+    def _send_data(self, trials: list[Trial], alone: bool) -> None:
+        """Submit trials with their data; the client sends it once, and workers pass it on to each other."""
+        wanted = trials[0].fingerprint
         try:
             if wanted not in self.parcels:
                 sent = self._ask(
-                    self.client.scatter, [pack(trial.source)], hash=False, timeout=CONNECT_SECONDS
+                    self.client.scatter, [pack(trials[0].source)], hash=False, timeout=CONNECT_SECONDS
                 )
                 [self.parcels[wanted]] = sent
-            self._launch(trial, alone, self.parcels[wanted])
+            self._launch(trials, alone, self.parcels[wanted])
         except TimeoutError:  # the workers have gone in the meantime
-            self.queue.appendleft(trial)
+            self.queue.extendleft(reversed(trials))
 
 
 def find_others(client: Any, addresses: Sequence[str] | None = None) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,8 @@
 """What runs on a worker of a cluster.
 
 Messages and answers are plain values, so that a worker with any other version of olbench can read enough of
-them to be refused. An answer has the worker's address and one more key: the record of the trial, needs_data
-or refused. Without another key, the trial was cancelled.
+them to be refused. An answer has the worker's address and needs_data, refused, or the records of the trials
+with the seconds that they took; those of trials that were cancelled are not there.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ from olbench.plugins import forget_file, load_file
 from olbench.protocols import get_protocol
 from olbench.protocols.definition import InParts, fold
 from olbench.records import provenance
-from olbench.records.trial import Outcome, Trial, code_of
+from olbench.records.trial import Outcome, Record, Trial, code_of
 
 #: Data sets whose examples stay open; those before them are memory maps, and opened again when needed.
 OPEN_SOURCES = 2
@@ -62,33 +62,39 @@ def write_plugins(paths: Sequence[str]) -> list[dict[str, str]]:
     ]
 
 
-def write_message(trial: Trial, plugins: Sequence[Mapping[str, str]]) -> str:
-    source = trial.source
-    about = {"trial": trial.message(), "data": source.spec.plain(), "facts": dict(source.facts)}
-    return json.dumps({"olbench": identify(), **about, "plugins": plugins})
+def write_message(trials: Sequence[Trial], plugins: Sequence[Mapping[str, str]]) -> str:
+    """Return a message with trials of one kind, which have the same data."""
+    source = trials[0].source
+    about = {"data": source.spec.plain(), "facts": dict(source.facts)}
+    sent = [trial.message() for trial in trials]
+    return json.dumps({"olbench": identify(), "trials": sent, **about, "plugins": plugins})
 
 
 def run_task(text: str, alone: bool = False, parcel: Dataset | None = None) -> dict[str, Any]:
-    """Run the trial of a message on this worker, or spread its parts over the cluster unless it is alone.
+    """Run the trials of a message on this worker, or spread their parts over the cluster unless it is alone.
 
-    The parcel has its data, if a worker has asked for it before.
+    The parcel has their data, if a worker has asked for it before.
     """
     stop = _TaskFlag()
     worker = f"{stop.worker.address} on {socket.gethostname()}"
     try:
-        trial = _make_ready(json.loads(text), parcel)
+        trials = _make_ready(json.loads(text), parcel)
     except _RefusalError as error:
         return {"worker": worker, "refused": str(error)}
-    if trial is None:
+    if trials is None:
         return {"worker": worker, "needs_data": True}
-    protocol, spread = get_protocol(trial.protocol), None
-    if not alone and isinstance(protocol, InParts) and protocol.parts(trial):
-        spread = partial(_spread, protocol, text, trial, stop)
-    record = attempt(trial, stop, spread)
-    return {"worker": worker} if record is None else {"worker": worker, "record": record}
+    started, records = time.perf_counter(), list[Record]()
+    for trial in trials:
+        protocol, spread = get_protocol(trial.protocol), None
+        if not alone and isinstance(protocol, InParts) and protocol.parts(trial):
+            spread = partial(_spread, protocol, text, trial, stop)
+        if (record := attempt(trial, stop, spread)) is None:
+            break
+        records.append(record)
+    return {"worker": worker, "records": records, "seconds": time.perf_counter() - started}
 
 
-def _make_ready(message: Mapping[str, Any], parcel: Dataset | None = None) -> Trial | None:
+def _make_ready(message: Mapping[str, Any], parcel: Dataset | None = None) -> list[Trial] | None:
     if message["olbench"] != identify():
         raise _RefusalError(f"it has olbench {identify()}, and this run has {message['olbench']}")
     _load_plugins(message["plugins"])
@@ -96,9 +102,9 @@ def _make_ready(message: Mapping[str, Any], parcel: Dataset | None = None) -> Tr
     if source is None:
         return None
     source.facts = message["facts"]
-    trial = Trial(**message["trial"], source=source)
-    _prepare(trial)
-    return trial
+    trials = [Trial(**each, source=source) for each in message["trials"]]
+    _prepare(trials[0])
+    return trials
 
 
 def _spread(protocol: InParts, text: str, trial: Trial, stop: StopFlag) -> Outcome:
@@ -145,9 +151,10 @@ def can_run(text: str) -> bool:
 
 def run_part(text: str, part: int) -> Any:
     stop = _TaskFlag()
-    trial = _make_ready(json.loads(text))
-    if trial is None:
+    ready = _make_ready(json.loads(text))
+    if ready is None:
         raise RuntimeError("the worker has lost the data of the trial")
+    [trial] = ready
     protocol = get_protocol(trial.protocol)
     assert isinstance(protocol, InParts)
     return protocol.run_part(trial, part, stop.is_set)
@@ -183,7 +190,7 @@ _loaded: dict[str, str] = {}
 
 def _open_source(message: Mapping[str, Any], parcel: Dataset | None = None) -> Source | None:
     """Return the data of a message, one object for all trials of this process; None if it is not here."""
-    name, wanted = message["trial"]["dataset"], message["trial"]["fingerprint"]
+    name, wanted = (message["trials"][0][each] for each in ("dataset", "fingerprint"))
     spec = DatasetSpec.from_plain(message["data"])
     with _lock:
         source = _sources.get((spec, wanted))

@@ -30,7 +30,7 @@ from olbench.learners.examples import Floats, Ints
 from olbench.learners.passes import Predictor, StoppedError, predict_signs, train
 from olbench.protocols import tuning
 from olbench.protocols.definition import Cell, Known, Protocol, Series, Stopped, choice, protocol, whole
-from olbench.protocols.specs import SEARCH, Experiment, Tuning, in_brackets
+from olbench.protocols.specs import SEARCH, Experiment, Tuning
 from olbench.protocols.tuning import Choice, Grid
 from olbench.records import quantities as q
 from olbench.records import seeds
@@ -195,11 +195,10 @@ class CrossValidation(Protocol):
                 )
             if policy == "refuse":
                 refuse_duplicates(source)
-        suffixes = {way: in_brackets(way) if place else "" for place, way in enumerate(ways)}
         return [
             CrossvalCell(self, *each, suffix=suffix, way=way)
             for each in self.experiment.entries(sources)
-            for way, suffix in suffixes.items()
+            for way, suffix in self.experiment.tuning.suffixes.items()
         ]
 
     def run(self, trial: Trial, source: Source, stopped: Stopped) -> Outcome:

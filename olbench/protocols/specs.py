@@ -23,10 +23,6 @@ T = TypeVar("T")
 ByDataset: TypeAlias = T | Mapping[str, T]
 
 
-def in_brackets(way: str) -> str:
-    return f" [{way}]"
-
-
 @dataclass(frozen=True)
 class Tuning:
     search: Annotated[str, choice("grid", "coordinate", "none"), SEARCH] = "none"
@@ -51,13 +47,10 @@ class Tuning:
         """Whether every reported trial is tuned separately."""
         return False
 
-    def read_label(self, label: str) -> tuple[str, str]:
-        """Split the label of an entry into its name and the way in which it is tuned."""
-        first, *others = self.ways
-        for way in others:
-            if label.endswith(in_brackets(way)):
-                return label.removesuffix(in_brackets(way)), way
-        return label, first
+    @property
+    def suffixes(self) -> dict[str, str]:
+        """The ways in which entries are tuned, each with the end of their labels."""
+        return {way: f" [{way}]" if place else "" for place, way in enumerate(self.ways)}
 
     def plain(self) -> dict[str, Any]:
         return {"search": self.search, "ties": self.ties, **_written(self)}

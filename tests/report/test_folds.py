@@ -42,13 +42,14 @@ def select(results, wanted):
     return dataclasses.replace(results, entries=tuple(filter(wanted, results.entries)))
 
 
-def test_a_label_says_how_an_entry_is_tuned():
-    nested, other = CrossvalTuning("nested", also=("paper",)), CrossvalTuning("oracle", also=("nested",))
-    assert nested.read_label("pa") == ("pa", "nested")
-    assert nested.read_label("pa [paper]") == ("pa", "paper")
-    assert nested.read_label("mine [nested]") == ("mine [nested]", "nested")
-    assert (other.read_label("pa"), other.read_label("pa [nested]")) == (("pa", "oracle"), ("pa", "nested"))
-    assert OnlineTuning().read_label("pa [paper]") == ("pa [paper]", "none")
+def test_a_label_says_how_an_entry_is_tuned(report):
+    assert CrossvalTuning("nested", also=("paper",)).suffixes == {"nested": "", "paper": " [paper]"}
+    assert OnlineTuning().suffixes == {"none": ""}
+    entry = report.rows[0]
+    named = [dataclasses.replace(entry, label=label) for label in ("pa", "pa [paper]", "mine [nested]")]
+    renamed = dataclasses.replace(report.results, entries=tuple(named))
+    parts = [(renamed.name_of(each), renamed.tuning_of(each)) for each in named]
+    assert parts == [("pa", "nested"), ("pa", "paper"), ("mine [nested]", "nested")]
 
 
 def test_folds_overlap_by_what_they_test_over_what_they_train_on_and_a_given_split_does_not(report):
