@@ -1,5 +1,6 @@
 """Read the config of an experiment: from YAML to frozen dataclasses; errors name the file and line."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, replace
@@ -200,13 +201,19 @@ def _algorithms(
             with suppress(UserError):
                 specs.append(_algorithm(structs.Node(id, node.place), protocol, tuning, covariance))
         return tuple(specs)
+    # Sets, because a config may have many thousand entries.
+    alike, names, ids = defaultdict[Any, list[AlgorithmSpec]](list), set[str](), set[str]()
     for item in node.items("algorithms"):
         spec = _algorithm(item, protocol, tuning, covariance)
-        if spec in specs:
+        same = alike[spec.id, frozenset(spec.params.items())]
+        if spec in same:
             raise item.fail(f"the algorithm '{spec.id}' is listed twice with the same settings")
         called = spec.name or spec.id
-        if any(called == other.name or spec.name in {other.name, other.id} - {""} for other in specs):
+        if called in names or spec.name in ids:
             raise item.fail(f"'{called}' names two algorithms, or is the id of another; choose another name")
+        same.append(spec)
+        names |= {spec.name} - {""}
+        ids.add(spec.id)
         specs.append(spec)
     return tuple(specs)
 

@@ -194,16 +194,15 @@ def test_ctrl_c_stops_whatever_goes_on_and_shows_nothing_of_it(text, jobs, delay
 
 
 def test_a_stop_while_many_trials_are_planned_is_heeded_at_once(here, config, monkeypatch):
-    plan, seen = Cell.trials, []
+    stage, seen = Cell.stage, []
 
     def interrupted(cell, known):
-        for trial in plan(cell, known):
-            seen.append(trial)
-            if len(seen) == 5:
-                signal.raise_signal(signal.SIGINT)
-            yield trial
+        seen.append(cell)
+        if len(seen) == 5:
+            signal.raise_signal(signal.SIGINT)
+        return stage(cell, known)
 
-    monkeypatch.setattr(Cell, "trials", interrupted)
+    monkeypatch.setattr(Cell, "stage", interrupted)
     code, out, err = here("run", config(), "--set", "permutations=20000", "--out", "out", "--quiet")
     assert (code, out) == (130, "")
     assert "stopped; finished trials are kept" in err
