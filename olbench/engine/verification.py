@@ -280,7 +280,7 @@ class Verifier:
             is_known = each.dataset in data and self.config.algorithms[each.entry].id in self.known
             if reason or is_unfinished or not is_known:
                 left[_name_cell(each)] = each
-        planned = (describe_cell(cell, cell.stage(self.records)) for cell in cells)
+        planned = (describe_cell(cell.stage(self.records)) for cell in cells)
         again = replace(
             self.run.file,
             data={**self.run.file.data, **data},
