@@ -1,6 +1,6 @@
 """What decides between CW and PA on generated documents: features, noise, length, weights or C.
 
-    python datasets/reversal.py
+    python -m benchmarks.reversal
 
 varies one property of the generator at a time and prints the test accuracy of one pass over 85,000 documents,
 tested on 10,000 others: CW (var-KL, diagonal) and PA-I, each with the best value of its grid on these, PA,

@@ -1,7 +1,7 @@
 """Compare readings of what cw2008 and cw2012 leave open about their data with the numbers that they print.
 
-    python datasets/readings.py synthetic --runs 60
-    olbench data fetch news-comp && python datasets/readings.py news
+    python -m benchmarks.readings synthetic --runs 60
+    olbench data fetch news-comp && python -m benchmarks.readings news
 
 `synthetic` prints the mean number of mistakes in one pass over 1,000 points drawn as in cw2008, section 5,
 for a grid of axes and both readings of N(0, 2). Every CW method uses the confidence that is best on average.

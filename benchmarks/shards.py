@@ -1,7 +1,7 @@
 """What training in shards costs: speed of a pass, of listing features and of adding models, and their bytes.
 
-    python datasets/scale.py
-    python datasets/scale.py --dataset corpus-rare-million --examples 1000000
+    python -m benchmarks.shards
+    python -m benchmarks.shards --dataset corpus-rare-million --examples 1000000
 
 measures one core, in CPU seconds so that other processes matter little, and carries the figures to 10^9
 examples with 10^8 features on 1,000 workers by arithmetic. docs/papers/cw2012.md refers to it.

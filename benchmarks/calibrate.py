@@ -1,7 +1,7 @@
 """Compare the synthetic sets with their rows in Table 3 of scw2012, for any unstated parameters.
 
-    python datasets/calibrate.py
-    python datasets/calibrate.py --long-axis 2 --short-axis 0.5 --other-deviation 1.4142 --permutations 5
+    python -m benchmarks.calibrate
+    python -m benchmarks.calibrate --long-axis 2 --short-axis 0.5 --other-deviation 1.4142 --permutations 5
 
 Every algorithm is tuned on its whole grid (for SCW: C and eta jointly) with one pass in an order that is not
 used again, and then measured over random permutations. The script prints the mistake rate and the updates,

@@ -1,6 +1,6 @@
 """Compare the SCW rows of w7a in Table 3 of scw2012 with passes that count rows of zeros as updates.
 
-    olbench data fetch w7a && python datasets/zero_rows.py
+    olbench data fetch w7a && python -m benchmarks.zero_rows
 
 A row of zeros has margin and variance zero, so CW and SCW suffer no loss and do not change. For each
 algorithm the script prints the settings of the paper's grid whose mistake rate and updates come closest to
