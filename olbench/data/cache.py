@@ -12,13 +12,23 @@ import platform
 import shutil
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from olbench.data.dataset import UNKNOWN, About, Dataset, assemble, fingerprint
+from olbench.data.dataset import (
+    UNKNOWN,
+    About,
+    Dataset,
+    as_stored,
+    assemble,
+    csr,
+    dense_is_smaller,
+    fingerprint,
+    narrow,
+)
 from olbench.errors import UserError
 from olbench.files import cache_folder, write_text
 
@@ -96,6 +106,23 @@ class GrowingArray:
         np.lib.format.write_array_header_1_0(self.file, header)
 
 
+class GrowingRows:
+    """Sparse rows in a draft that grow block by block."""
+
+    def __init__(self, draft: "Draft"):
+        self.draft, self.ends = draft, [np.zeros(1, np.int64)]
+        self.indices, self.data = draft.start("indices", np.int32), draft.start("data", np.float64)
+
+    def append(self, X: Any) -> None:
+        self.ends.append(X.indptr[1:].astype(np.int64) + self.data.length)
+        self.indices.append(X.indices)
+        self.data.append(X.data)
+
+    def finish(self, d: int) -> Any:
+        indptr = self.draft.add("indptr", narrow(np.concatenate(self.ends)))
+        return csr(self.draft.finish("data"), self.draft.finish("indices"), indptr, d)
+
+
 class Draft:
     def __init__(self, folder: Path):
         self.folder = folder
@@ -116,6 +143,23 @@ class Draft:
         for begin in range(0, array.shape[0], step):
             file.append(array[begin : begin + step])
         return self.finish(name)
+
+    def change_rows(self, blocks: Callable[[], Iterator[Any]]) -> Any:
+        """Replace X by blocks of rows that are made from it, stored as what is smaller."""
+        for name in (old := sorted(self.arrays.keys() & {"X", "data", "indices", "indptr"})):
+            (self.folder / f"{name}.npy").rename(self.folder / f"old-{name}.npy")
+            del self.arrays[name]
+        n = entries = 0
+        for block in blocks():
+            n, d = n + block.shape[0], block.shape[1]
+            entries += np.count_nonzero(block) if isinstance(block, np.ndarray) else block.count_nonzero()
+        is_dense = dense_is_smaller(n, d, entries)
+        rows: Any = self.start("X", np.float64, d) if is_dense else GrowingRows(self)
+        for block in blocks():
+            rows.append(as_stored(block, is_dense))
+        for name in old:
+            (self.folder / f"old-{name}.npy").unlink()
+        return self.finish("X") if is_dense else rows.finish(d)
 
     def increment(self, name: str) -> None:
         array = np.load(self.folder / f"{name}.npy", mmap_mode="r+")

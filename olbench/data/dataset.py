@@ -14,10 +14,12 @@ from olbench.learners.examples import Examples, Floats, Ints, as_examples
 
 #: Values that are hashed at once, which bounds the memory; the result does not depend on it.
 VALUES_AT_ONCE = 1 << 20
+#: Values of a block of rows, which takes some ten times their memory while it is changed.
+BLOCK_VALUES = 1 << 18
 #: With fewer rows, all cells of a column may differ by chance.
 FEW_ROWS = 20
-#: Values that are searched for odd columns at once, and rows of larger data that are searched first.
-MOST_VALUES, SAMPLE_ROWS = 1 << 26, 10_000
+#: Larger data is searched for odd columns in some of its rows first, and all of it in pieces.
+MOST_VALUES, SAMPLE_ROWS, MOST_TAKEN = 1 << 26, 10_000, 1 << 21
 CONSTANT, ID, LEAK = "constant", "different in every row, as an id", "gives the label away"
 TWIN = "named like the label, which pandas numbers"
 
@@ -165,7 +167,11 @@ def choose_storage(X: Any) -> Any:
     """Return examples as a C array, which may be X itself, or a CSR matrix, whichever is smaller."""
     n, d = X.shape
     entries = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
-    if dense_is_smaller(n, d, int(entries)):
+    return as_stored(X, dense_is_smaller(n, d, int(entries)))
+
+
+def as_stored(X: Any, is_dense: bool) -> Any:
+    if is_dense:
         dense: Floats = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
         # Adding zero turns -0.0 into 0.0, as in sparse storage.
         dense += 0.0
@@ -174,6 +180,14 @@ def choose_storage(X: Any) -> Any:
     sparse.eliminate_zeros()
     sparse.sum_duplicates()
     return sparse
+
+
+def row_blocks(X: Any, size: int | None = None) -> Iterator[Any]:
+    """Yield X in blocks of rows that hold about BLOCK_VALUES numbers, of `size` in all."""
+    n = X.shape[0]
+    numbers = size or (X.nnz if sp.issparse(X) else X.size)
+    step = max(1, BLOCK_VALUES * n // max(1, numbers))
+    return (X[begin : begin + step] for begin in range(0, n, step))
 
 
 def join_blocks(blocks: Iterable[tuple[Any, Floats]]) -> tuple[Any, Floats]:
@@ -227,7 +241,7 @@ def find_oddities(X: Any, y: Any, names: Sequence[str] = (), label: str = "") ->
         return {TWIN: twins} if twins else {}
     columns = np.arange(d) if n * d <= MOST_VALUES else _find_candidates(X, y)
     found: dict[str, list[int]] = {CONSTANT: [], ID: [], LEAK: []}
-    step = max(1, MOST_VALUES // n)
+    step = max(1, MOST_TAKEN // n)
     for block in (columns[begin : begin + step] for begin in range(0, columns.size, step)):
         for what, odd in _find_odd(_take_columns(X, block), y, n).items():
             found[what] += block[odd].tolist()
@@ -244,7 +258,8 @@ def _find_candidates(X: Any, y: Any) -> Ints:
     firsts = np.unique(y, return_index=True)[1]
     # Sparse columns that are zero in all of these rows are not odd.
     columns = np.unique(X[[0, 1, *firsts]].indices) if sp.issparse(X) else np.arange(d)
-    size = min(n, SAMPLE_ROWS, max(FEW_ROWS, MOST_VALUES // max(1, columns.size)))
+    entries = max(columns.size, X.nnz // n if sp.issparse(X) else 0, 1)
+    size = min(n, SAMPLE_ROWS, max(FEW_ROWS, MOST_TAKEN // 2 // entries))
     rows = np.union1d(firsts, np.linspace(0, n - 1, size).astype(np.int64))
     odd = _find_odd(_take_columns(X[rows], columns), y[rows], n) if columns.size else {}
     return np.asarray(columns[np.unique(np.concatenate([[], *odd.values()]).astype(np.int64))])
@@ -253,11 +268,15 @@ def _find_candidates(X: Any, y: Any) -> Ints:
 def _take_columns(X: Any, columns: Ints) -> Any:
     if not sp.issparse(X):
         return X if columns.size == X.shape[1] else X[:, columns]
-    # SciPy would allocate as many numbers as there are columns, which may be billions.
-    places = np.searchsorted(columns, X.indices)
-    mask = np.take(columns, places, mode="clip") == X.indices
-    ends = np.append(0, np.cumsum(mask))[X.indptr]
-    return sp.csr_matrix((X.data[mask], places[mask], ends), (X.shape[0], columns.size)).toarray()
+    taken, begin = np.zeros((X.shape[0], columns.size)), 0
+    for block in row_blocks(X):
+        # SciPy's choice would allocate as many numbers as there are columns, which may be billions.
+        places = np.searchsorted(columns, block.indices)
+        mask = np.take(columns, places, mode="clip") == block.indices
+        rows = np.repeat(np.arange(begin, begin + block.shape[0]), np.diff(block.indptr))
+        taken[rows[mask], places[mask]] = block.data[mask]
+        begin += block.shape[0]
+    return taken
 
 
 def _find_odd(X: Floats, y: Any, n: int) -> dict[str, Any]:

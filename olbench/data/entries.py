@@ -1,6 +1,6 @@
 """The examples of a catalogue entry or a user's file: from the cache or from files, checked."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +8,20 @@ import numpy as np
 
 from olbench.data import cache
 from olbench.data.catalog import CatalogEntry
-from olbench.data.dataset import UNKNOWN, About, Dataset, choose_storage, csr, first_rows, join_blocks, narrow
+from olbench.data.dataset import (
+    UNKNOWN,
+    VALUES_AT_ONCE,
+    About,
+    Dataset,
+    choose_storage,
+    first_rows,
+    join_blocks,
+)
 from olbench.data.formats import Format, find_format
 from olbench.data.labels import as_targets
 from olbench.data.scale import STEPS, scale_as_read
-from olbench.data.spec import DEFAULT, DatasetSpec, Reading
+from olbench.data.spec import RUNNING, DatasetSpec, Reading
 from olbench.errors import UserError, count
-from olbench.learners.examples import Floats
 
 #: Increase it whenever the same table gives other examples; it is in the keys of the cache.
 TABLES_VERSION = 5
@@ -31,8 +38,9 @@ def load_entry(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> D
     cached = cache.load(key, entry.name)
     if cached is not None:
         return _check(entry, paths, cached)
-    is_plain = entry.reading == DEFAULT and not entry.preprocess
-    if format.comes_in_blocks or (format.id == "libsvm" and is_plain):
+    # These steps need all rows at once.
+    at_once = entry.preprocess or entry.reading.scale == RUNNING
+    if format.comes_in_blocks or (format.id == "libsvm" and not at_once):
         return _convert(entry, paths, where, key) or _check(entry, paths, read_examples(entry, paths, where))
     return cache.keep(key, _check(entry, paths, read_examples(entry, paths, where)))
 
@@ -103,14 +111,13 @@ def _as_pair(content: Any, entry: CatalogEntry) -> tuple[Any, Any]:
 
 def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -> Dataset | None:
     """Write LIBSVM files or blocks of rows to the cache one by one; None if it cannot be written."""
-    from olbench.data.libsvm import convert_libsvm
-
+    where = where or entry.name
     try:
         with cache.open_draft() as draft:
-            if entry.format == "libsvm":
-                data = convert_libsvm(entry, paths, where or entry.name, draft)
-            else:
-                data = _convert_blocks(entry, find_format(entry.format).read(*paths, entry), draft)
+            convert = _convert_libsvm if entry.format == "libsvm" else _convert_blocks
+            X, y, test_from, about = convert(entry, paths, where, draft)
+            X, about = scale_as_read(X, about, entry.reading, where, draft)
+            data = Dataset.make(entry.name, X, y, test_from if entry.split else None, about)
             draft.install(key, _check(entry, paths, data))
     except cache.UnwritableError as error:
         cache.warn_unwritable(error)
@@ -118,19 +125,33 @@ def _convert(entry: CatalogEntry, paths: Sequence[Path], where: str, key: str) -
     return cache.load(key, entry.name)
 
 
-def _convert_blocks(entry: CatalogEntry, blocks: Iterable[tuple[Any, Floats]], draft: cache.Draft) -> Dataset:
-    kinds = {"indices": np.int32, "data": np.float64, "y": np.float64}
-    files = {name: draft.start(name, kind) for name, kind in kinds.items()}
-    ends, features = [np.zeros(1, np.int64)], 0
-    for X, labels in blocks:
-        ends.append(X.indptr[1:].astype(np.int64) + files["data"].length)
-        for name, part in (("indices", X.indices), ("data", X.data), ("y", labels)):
-            files[name].append(part)
-        features = X.shape[1]
-    indptr = draft.add("indptr", narrow(np.concatenate(ends)))
-    indices, data, y = (draft.finish(name) for name in files)
-    test_from = entry.rows - entry.test_rows if entry.split else None
-    return Dataset.make(entry.name, csr(data, indices, indptr, features), y, test_from)
+def _convert_libsvm(
+    entry: CatalogEntry, paths: Sequence[Path], where: str, draft: cache.Draft
+) -> tuple[Any, Any, int, About]:
+    from olbench.data.libsvm import convert_libsvm
+
+    # Rows are dropped only if both kinds of labels are listed.
+    both = entry.positive is not None and entry.negative is not None
+    wanted = [*(entry.positive or ()), *(entry.negative or ())] if both else None
+    X, labels, distinct, last_file, first = convert_libsvm(
+        paths, entry.first_index, draft, wanted, entry.features
+    )
+    targets, mask = as_targets(distinct, entry.positive, entry.negative, where, entry.multiclass)
+    y = draft.start("y", np.float64)
+    for begin in range(0, labels.size, VALUES_AT_ONCE):
+        y.append(targets[np.searchsorted(distinct[mask], labels[begin : begin + VALUES_AT_ONCE])])
+    draft.drop("labels")
+    return X, draft.finish("y"), last_file, About(steps=entry.check_base(first))
+
+
+def _convert_blocks(
+    entry: CatalogEntry, paths: Sequence[Path], where: str, draft: cache.Draft
+) -> tuple[Any, Any, int, About]:
+    rows, y = cache.GrowingRows(draft), draft.start("y", np.float64)
+    for X, labels in find_format(entry.format).read(*paths, entry):
+        rows.append(X)
+        y.append(labels)
+    return rows.finish(X.shape[1]), draft.finish("y"), entry.rows - entry.test_rows, UNKNOWN
 
 
 def _check(entry: CatalogEntry, paths: Sequence[Path], data: Dataset) -> Dataset:

@@ -13,10 +13,9 @@ import numpy as np
 
 from olbench.data import libsvm_kernel as kernel
 from olbench.data.cache import CHUNK, Draft
-from olbench.data.catalog import CatalogEntry
 from olbench.data.compressed import open_content, show_path
-from olbench.data.dataset import About, Dataset, csr, dense_is_smaller, narrow
-from olbench.data.labels import LARGEST_WHOLE, as_targets, is_number
+from olbench.data.dataset import csr, dense_is_smaller, narrow
+from olbench.data.labels import LARGEST_WHOLE, is_number
 from olbench.errors import UserError, show_name
 from olbench.learners.examples import Floats
 
@@ -79,9 +78,8 @@ class BlockReader:
         rows, entries = (int(k) for k in counters[[kernel.ROWS, kernel.ENTRIES]])
         lengths, indices, data = np.diff(indptr[: rows + 1]), indices[:entries], data[:entries]
         if counters[kernel.UNSORTED]:
-            order = np.lexsort((indices, np.repeat(np.arange(rows), lengths)))
-            indices[:], data[:] = indices[order], data[order]
-            if position := _find_duplicate(block[:fault]):
+            repeats = kernel.sort_rows(indptr, rows, indices, data)
+            if (repeats or stopped) and (position := _find_duplicate(block[:fault])):
                 token = _read_token(block, position)
                 reason = f"{show_name(token)} gives feature {int(token.partition(':')[0])} a second time"
                 raise _refuse(name, lines, block, position, reason)
@@ -203,15 +201,18 @@ def _explain_entry(token: str) -> str:
     return f"value {show_name(value)} of feature {int(index)} is not a number"
 
 
-def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft: Draft) -> Dataset:
-    """Write LIBSVM files of any size to an entry of the cache, block by block."""
-    reader, distinct, last_file = BlockReader(entry.first_index), np.empty(0), 0
+def convert_libsvm(
+    paths: Sequence[Path], first: int, draft: Draft, wanted: Sequence[Any] | None = None, features: int = 0
+) -> tuple[Any, Any, Floats, int, int]:
+    """Read files of any size into a draft block by block; return what `read_libsvm` does, and all labels.
+
+    X is stored as what is smaller. It has the rows with a wanted label, by default all, without their zeros,
+    and at least this number of features.
+    """
+    reader, distinct, last_file = BlockReader(first), np.empty(0), 0
     kinds = {"labels": np.float64, "offsets": np.int64, "indices": np.int32, "data": np.float64}
     files = {name: draft.start(name, kind) for name, kind in kinds.items()}
     files["offsets"].append([0])
-    # Rows are dropped only if both kinds of labels are listed.
-    both = entry.positive is not None and entry.negative is not None
-    wanted = [*(entry.positive or ()), *(entry.negative or ())] if both else None
     for path in paths:
         last_file = files["labels"].length
         for labels, lengths, indices, data in reader.blocks(path):
@@ -221,31 +222,20 @@ def convert_libsvm(entry: CatalogEntry, paths: Sequence[Path], where: str, draft
             ends = np.concatenate([[0], np.cumsum(entries)])[np.cumsum(lengths)]
             files["offsets"].append(ends[rows] + files["data"].length)
             files["labels"].append(labels[rows])
-            files["indices"].append(indices[entries] - np.int32(entry.first_index))
+            files["indices"].append(indices[entries] - np.int32(first))
             files["data"].append(data[entries])
-    targets, mask = as_targets(distinct, entry.positive, entry.negative, where, entry.multiclass)
-    y = _write_targets(draft, distinct[mask], targets)
-    offsets, indices, data = (draft.finish(name) for name in ("offsets", "indices", "data"))
-    if reader.first < entry.first_index:  # almost all files count from 1, and this one from 0
+    labels, offsets, indices, data = map(draft.finish, kinds)
+    if reader.first < first:  # almost all files count from 1, and this one from 0
         draft.increment("indices")
     # A file need not mention the last features of its data set.
-    d = max(reader.features, entry.features)
-    if dense_is_smaller(y.size, d, data.size):
+    d = max(reader.features, features)
+    if dense_is_smaller(labels.size, d, data.size):
         X = _spread(draft, offsets, indices, data, d)
     else:
         kind = np.int32 if data.size < np.iinfo(np.int32).max else np.int64
         X = csr(data, indices, draft.add("indptr", offsets, kind), d)
     draft.drop("offsets")
-    test_from = last_file if entry.split else None
-    return Dataset.make(entry.name, X, y, test_from, About(steps=entry.check_base(reader.first)))
-
-
-def _write_targets(draft: Draft, labels: Floats, targets: Floats) -> Any:
-    found, y = draft.finish("labels"), draft.start("y", np.float64)
-    for part in _slices(found.size, AT_ONCE):
-        y.append(targets[np.searchsorted(labels, found[part])])
-    draft.drop("labels")
-    return draft.finish("y")
+    return X, labels, distinct, last_file, reader.first
 
 
 def _spread(draft: Draft, offsets: Any, indices: Any, data: Any, d: int) -> Any:

@@ -178,6 +178,30 @@ def _read_entries(
         position += np.int64(_byte(text, position) == _SPACE)
 
 
+@inlined
+def _sort_entries(indices: Any, data: Any) -> None:
+    """Heapsort: in place, and never slow."""
+    size = indices.size
+    start = size // 2
+    while size > 1:
+        if start > 0:
+            start -= 1
+        else:
+            size -= 1
+            indices[0], indices[size] = indices[size], indices[0]
+            data[0], data[size] = data[size], data[0]
+        root = start
+        while 2 * root + 1 < size:
+            child = 2 * root + 1
+            if child + 1 < size and indices[child] < indices[child + 1]:
+                child += 1
+            if indices[root] >= indices[child]:
+                break
+            indices[root], indices[child] = indices[child], indices[root]
+            data[root], data[child] = data[child], data[root]
+            root = child
+
+
 _TEXT = types.Array(uint8, 1, "C", readonly=True)
 _FLOATS, _INT32, _INT64 = (types.Array(kind, 1, "C") for kind in (float64, int32, int64))
 
@@ -220,3 +244,18 @@ def parse_lines(
         lines += 1
     counters[LINES], counters[ROWS], counters[ENTRIES], counters[POSITION] = lines, row, first, fault
     return stopped
+
+
+@kernel(int64(_INT64, int64, _INT32, _FLOATS))
+def sort_rows(indptr: Any, rows: Any, indices: Any, data: Any) -> Any:
+    """Sort the entries of each row by their indices; return whether a row repeats one."""
+    repeats = np.int64(0)
+    for row in range(rows):
+        begin, end = indptr[row], indptr[row + 1]
+        for k in range(begin + 1, end):
+            if indices[k] <= indices[k - 1]:
+                _sort_entries(indices[begin:end], data[begin:end])
+                break
+        for k in range(begin + 1, end):
+            repeats |= np.int64(indices[k] == indices[k - 1])
+    return repeats

@@ -12,7 +12,18 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from olbench.data.dataset import FEW_ROWS, ID, LEAK, TWIN, Dataset, choose_storage, find_oddities
+from olbench.data import cache
+from olbench.data.dataset import (
+    FEW_ROWS,
+    ID,
+    LEAK,
+    MOST_TAKEN,
+    TWIN,
+    Dataset,
+    choose_storage,
+    find_oddities,
+    row_blocks,
+)
 from olbench.data.formats import find_format
 from olbench.data.labels import MOST_CLASSES, as_targets, is_number, label_text, refuse_regression, show_label
 from olbench.data.load import describe_file, refuse_reading
@@ -96,11 +107,9 @@ class FileSummary:
 def look_at(path: Path, reading: Reading, positive: Any = None) -> FileSummary:
     entry = describe_file(path, DatasetSpec("", reading=reading))
     refuse_reading(reading, entry.format, str(path))
-    content = find_format(entry.format).read(path, entry)
     if entry.format == "libsvm":
-        X, labels, *_ = content
-        place = "the first word of each line"
-        return _look_at_matrix(choose_storage(X), labels, place, reading, positive, str(path))
+        return _look_at_text(path, reading, positive)
+    content = find_format(entry.format).read(path, entry)
     if isinstance(content, tuple) and not isinstance(content[0], np.ndarray):
         return _look_at_matrix(content[0], content[1], "given by its reader", reading, positive, str(path))
     return _look_at_table(as_table(content, str(path)), reading, positive)
@@ -118,6 +127,19 @@ def look_at_data(content: Any, reading: Reading, positive: Any = None) -> FileSu
     return found if is_frame(content) else replace(found, reading=replace(found.reading, label=""))
 
 
+def _look_at_text(path: Path, reading: Reading, positive: Any) -> FileSummary:
+    from olbench.data.libsvm import convert_libsvm, read_libsvm
+
+    where = "the first word of each line"
+    try:
+        with cache.open_draft() as draft:  # a file may be larger than memory
+            X, labels, *_ = convert_libsvm([path], 1, draft)
+            return _look_at_matrix(X, labels, where, reading, positive, str(path))
+    except cache.UnwritableError:
+        X, labels, *_ = read_libsvm([path])
+        return _look_at_matrix(choose_storage(X), labels, where, reading, positive, str(path))
+
+
 def _look_at_matrix(
     X: Any, found: Any, place: str, reading: Reading, positive: Any, where: str
 ) -> FileSummary:
@@ -127,11 +149,11 @@ def _look_at_matrix(
     even = "standard" if isinstance(X, np.ndarray) else "unit"  # to shift features would fill a sparse X
     reading = _add(reading, Reading(scale=_choose_scale(deviations, even), bias=True))
     chosen = positive or _choose_positive(labels, False)
-    y, kept = as_targets(found, chosen if len(labels) > 1 else None, None, where, chosen is None)
+    y, _ = as_targets(found, chosen if len(labels) > 1 else None, None, where, chosen is None)
     notes = (
         *_describe_labels(n, d, place, labels, chosen),
         _describe_scale(deviations, reading),
-        *_describe_oddities(find_oddities(X[kept], y)),
+        *_describe_oddities(find_oddities(X, y)),
     )
     return FileSummary(d + 1, labels, chosen, reading, notes)
 
@@ -371,12 +393,25 @@ def _find_deviations(values: Any) -> tuple[float, float]:
     """Return the smallest and the largest positive standard deviation of the features."""
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(values, np.ndarray):
-            frame = pd.DataFrame(values).dropna(axis=1, how="all")
-            deviation: Floats = frame.std(ddof=0).fillna(np.inf).to_numpy()  # NaN where sums overflow
+            step = max(1, MOST_TAKEN // len(values))
+            parts = [values[:, begin : begin + step] for begin in range(0, values.shape[1], step)]
+            deviation = np.concatenate([np.empty(0), *map(_find_deviation, parts)])
         else:  # only features that occur: their numbers may be billions
-            _, places = np.unique(values.indices, return_inverse=True)
-            mean = np.bincount(places, values.data) / values.shape[0]
-            square = np.bincount(places, values.data**2) / values.shape[0]
+            occurring = np.empty(0, np.int32)
+            for block in row_blocks(values):
+                occurring = np.union1d(occurring, block.indices)
+            sums = np.zeros((2, occurring.size))
+            for block in row_blocks(values):
+                places = np.searchsorted(occurring, block.indices)
+                np.add.at(sums[0], places, block.data)
+                np.add.at(sums[1], places, block.data**2)
+            mean, square = sums / values.shape[0]
             deviation = np.sqrt(np.maximum(0.0, square - mean**2))
     varying = deviation[deviation > 0]
     return (float(varying.min()), float(varying.max())) if varying.size else (0.0, 0.0)
+
+
+def _find_deviation(values: Floats) -> Floats:
+    """Return the standard deviations of columns that are not empty; infinity where sums overflow."""
+    frame = pd.DataFrame(values).dropna(axis=1, how="all")
+    return frame.std(ddof=0).fillna(np.inf).to_numpy(np.float64)  # type: ignore[no-any-return]

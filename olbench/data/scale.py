@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
-from olbench.data.dataset import About, choose_storage
-from olbench.data.spec import RUNNING, TRAINING_ROWS, Reading
+from olbench.data.cache import Draft
+from olbench.data.dataset import VALUES_AT_ONCE, About, choose_storage, row_blocks
+from olbench.data.spec import FITTED_SCALES, RUNNING, TRAINING_ROWS, Reading
 from olbench.errors import UserError
 from olbench.learners.examples import Floats
 from olbench.memory import memory_limit, show_size
 
-VALUES_AT_ONCE = 1 << 20
 ARRAYS = 5
 #: Squared deviations below this lose digits.
 SMALLEST_SQUARE = 1e-280
@@ -36,11 +37,11 @@ def fit_scale(X: Any, scale: str) -> tuple[Floats, Floats]:
         if scale == "minmax":
             d = X.shape[1]
             _refuse_size(ARRAYS * 8 * d, f"scaling {d:,} features takes", "give features smaller numbers")
-            low, high = as_dense(X.min(axis=0)).ravel(), as_dense(X.max(axis=0)).ravel()
-            shift, factor = low, _invert(high - low)
+            shift, high = _find_range(X)
+            factor = _invert(high - shift)
         else:
             _refuse_large(X)
-            shift, factor = _fit_standard(as_dense(X))
+            shift, factor = _fit_standard(X)
     bad = ~(np.isfinite(shift) & np.isfinite(factor) & (factor > 0))
     if bad.any():
         _refuse_values(int(np.argmax(bad)), scale)
@@ -50,7 +51,6 @@ def fit_scale(X: Any, scale: str) -> tuple[Floats, Floats]:
 def _apply_scale(X: Any, shift: Floats, factor: Floats) -> Any:
     if sp.issparse(X) and not shift.any():
         return sp.csr_matrix(X @ sp.diags_array(factor))
-    _refuse_large(X)
     scaled = as_dense(X) - shift
     scaled *= factor
     return scaled
@@ -62,12 +62,32 @@ def _refuse_values(feature: int, scale: str) -> NoReturn:
     )
 
 
-def _fit_standard(X: Floats) -> tuple[Floats, Floats]:
-    low, high = X.min(axis=0), X.max(axis=0)
+def _find_range(X: Any) -> tuple[Floats, Floats]:
+    low, high = np.inf, -np.inf
+    for block in row_blocks(X):
+        low = np.minimum(low, as_dense(block.min(axis=0)).ravel())
+        high = np.maximum(high, as_dense(block.max(axis=0)).ravel())
+    return np.asarray(low), np.asarray(high)
+
+
+def _fit_standard(X: Any) -> tuple[Floats, Floats]:
+    n, (low, high) = X.shape[0], _find_range(X)
     power = _find_power(np.maximum(abs(low), abs(high)))
-    X = X * power
-    means = np.where(low == high, low, X.mean(axis=0) / power)  # the mean of a constant may be rounded
-    return means, power * _invert(np.where(low == high, 0.0, X.std(axis=0)))
+    means = _sum_rows(X, lambda rows: rows * power) / n
+    squares = _sum_rows(X, lambda rows: (rows * power - means) ** 2)
+    deviations = np.where(low == high, 0.0, np.sqrt(squares / n))
+    # The mean of a constant may be rounded.
+    return np.where(low == high, low, means / power), power * _invert(deviations)
+
+
+def _sum_rows(X: Any, change: Callable[[Floats], Floats]) -> Floats:
+    """Add changed rows one after the other, as NumPy does if there are several columns."""
+    if X.shape[1] == 1:
+        return change(as_dense(X)).sum(axis=0)  # type: ignore[no-any-return]
+    total = np.zeros((1, X.shape[1]))
+    for rows in row_blocks(X, X.shape[0] * X.shape[1]):
+        total = np.vstack([total, change(as_dense(rows))]).sum(axis=0, keepdims=True)
+    return np.asarray(total[0])
 
 
 def _invert(spread: Floats) -> Floats:
@@ -141,29 +161,44 @@ def scale_running(X: Any) -> Floats:
     return scaled
 
 
+def fit_steps(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Callable[[Any], Any]:
+    """Return what scales X and adds the bias, or does so to a block of its rows (not with `running`).
+
+    minmax and standard are fitted to the rows `fitted_on`, by default to all.
+    """
+    change = {"unit": scale_rows, RUNNING: scale_running}.get(scale, lambda rows: rows)
+    if scale in FITTED_SCALES:
+        shift, factor = fit_scale(X if fitted_on is None else X[fitted_on], scale)
+        if shift.any():
+            _refuse_large(X)
+        change = partial(_apply_scale, shift=shift, factor=factor)
+    return (lambda rows: _add_bias(change(rows))) if bias else change
+
+
 def scale_features(X: Any, scale: str, bias: bool, fitted_on: Any = None) -> Any:
-    """Scale by minmax and standard of the rows `fitted_on`, by default of all rows."""
-    if scale == "unit":
-        X = scale_rows(X)
-    elif scale == RUNNING:
-        X = scale_running(X)
-    elif scale:
-        X = _apply_scale(X, *fit_scale(X if fitted_on is None else X[fitted_on], scale))
-    if not bias:
-        return X
+    return fit_steps(X, scale, bias, fitted_on)(X)
+
+
+def _add_bias(X: Any) -> Any:
     ones = np.ones((X.shape[0], 1))
     return sp.hstack([X, ones], format="csr") if sp.issparse(X) else np.hstack([X, ones])
 
 
-def scale_as_read(X: Any, about: About, reading: Reading, where: str) -> tuple[Any, About]:
-    if reading.scale or reading.bias:
-        try:
-            X = scale_features(X, reading.scale, reading.bias)
-        except UserError as error:
-            raise UserError(f"{where}: {error}") from None
+def scale_as_read(
+    X: Any, about: About, reading: Reading, where: str, draft: Draft | None = None
+) -> tuple[Any, About]:
+    """Scale X in memory or, if its arrays are those of a draft, block by block."""
     steps = describe_scaling(reading.scale, reading.bias, reading.fitted)
+    try:
+        change = fit_steps(X, reading.scale, reading.bias)
+        if draft is None:
+            X = choose_storage(change(X))
+        elif steps:
+            X = draft.change_rows(lambda: map(change, row_blocks(X)))
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
     names = (*about.features, "bias") if reading.bias and about.features else about.features
-    return choose_storage(X), replace(about, features=names, steps=(*about.steps, *steps))
+    return X, replace(about, features=names, steps=(*about.steps, *steps))
 
 
 def describe_scaling(scale: str, bias: bool, fitted: str) -> list[str]:
