@@ -18,6 +18,10 @@ class UserError(ValueError):
 
     exit_code = 2
 
+    def __init__(self, reason: str = "", remedy: str = ""):
+        super().__init__(f"{reason}; {remedy}" if remedy else reason)
+        self.reason, self.remedy = reason, remedy
+
     def __str__(self) -> str:
         return shorten(escape_controls(super().__str__()), LONGEST_MESSAGE)
 

@@ -158,10 +158,8 @@ def _check(entry: CatalogEntry, paths: Sequence[Path], data: Dataset) -> Dataset
     wrong = problems(entry, data) if entry.labels else []
     if wrong:
         files = ", ".join(str(path) for path in paths)
-        raise UserError(
-            f"{entry.name}: {files or 'its content'} differs from the catalogue: {wrong[0]}"
-            + (f"; replace it with `olbench data fetch --force {entry.name}`" if paths else "")
-        )
+        reason = f"{entry.name}: {files or 'its content'} differs from the catalogue: {wrong[0]}"
+        raise UserError(reason, f"replace it with `olbench data fetch --force {entry.name}`" if paths else "")
     return data
 
 

@@ -151,7 +151,7 @@ def _check(entry: CatalogEntry, paths: Sequence[Path]) -> None:
                 raise UserError(f"{path.name} does not match the checksum in the catalogue")
         load_entry(entry, paths)
     except UserError as error:
-        text = str(error).split("; replace it with")[0].removeprefix(f"{entry.name}: ")
+        text = error.reason.removeprefix(f"{entry.name}: ")
         for path in paths:
             text = text.replace(str(path), path.name)
         raise FailedError(text) from None
