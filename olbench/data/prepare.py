@@ -62,21 +62,25 @@ def prepare_content(content: Any, spec: DatasetSpec, where: str) -> Dataset:
         if reading.time != "" or reading.arrival != "" or reading.columns:
             raise UserError("a sparse X has no named columns; leave out time, arrival and columns")
         X, labels, dropped = read_sparse(X, y)
-        about = About(
-            steps=("label: column 'label'", *(f"{each} left out" for each in dropped)), label="label"
-        )
-        times: tuple[Any, ...] = ()
+        about = About(steps=tuple(f"{each} left out" for each in dropped), label="label")
+        label_name, times = "column 'label'", tuple[Any, ...]()
     else:
         table = as_table(content, where)
         where = table.where
         X, labels, about, times = encode(table, reading)
-    X, targets, about, kept = encode_targets(X, labels, about, spec, where)
+        label_name = table.column_name(table.find_label(reading.label))
+    y, kept, classes, targets = encode_targets(labels, spec, where)
+    steps = [f"label: {label_name}", targets, *about.steps]
+    if not kept.all():
+        X = X[kept]
+        steps.append(f"{count(int(np.count_nonzero(~kept)), 'row')} with other labels left out")
+    about = replace(about, classes=classes, steps=tuple(steps))
     X, about = scale_as_read(X, about, reading, where)
     arrivals = find_arrivals(*(each[kept] for each in times)) if len(times) == 2 else None
     if arrivals is not None and (never := np.count_nonzero(arrivals == NEVER)):
-        steps = f"labels that arrive after the last row or never: {never:,} of {len(targets):,}"
-        about = replace(about, steps=(*about.steps, steps))
-    return Dataset.make(spec.name, X, targets, about=about, arrivals=arrivals)
+        late = f"labels that arrive after the last row or never: {never:,} of {len(y):,}"
+        about = replace(about, steps=(*about.steps, late))
+    return Dataset.make(spec.name, X, y, about=about, arrivals=arrivals)
 
 
 def read_sparse(X: Any, y: Any) -> tuple[Any, Any, list[str]]:
@@ -115,7 +119,7 @@ def encode(table: TypedFrame, reading: Reading) -> tuple[Floats, Any, About, tup
     labels = read_labels(table, label)
     X, names, coded = _encode_columns(table, {place: specs[place] for place in places}, reading.categorical)
     steps = (
-        *(f"{key}: {table.column_name(column)}" for key, column in {"label": label, **timed}.items()),
+        *(f"{key}: {table.column_name(column)}" for key, column in timed.items()),
         *(f"{what} left out: {_list_columns(table, each)}" for what, each in left_out.items() if each),
         *dropped,
         *coded,
@@ -368,18 +372,15 @@ def _column_means(X: Floats) -> Floats:
 
 
 def encode_targets(
-    X: Any, labels: Any, about: About, spec: DatasetSpec, where: str
-) -> tuple[Any, Floats, About, Any]:
-    """Return X and y of the rows with a wanted label, their description, and a mask of these rows."""
+    labels: Any, spec: DatasetSpec, where: str
+) -> tuple[Floats, Any, tuple[tuple[str, int], ...], str]:
+    """Return y of the rows with a wanted label, a mask of these rows, and the classes, also in words."""
     y, mask = as_targets(labels, spec.positive, spec.negative, where, spec.labels == "all")
     distinct, first, sizes = np.unique(labels[mask], return_index=True, return_counts=True)
     counts = list(zip(distinct.tolist(), y[first].astype(int).tolist(), sizes.tolist(), strict=True))
     classes = tuple((label_text(label), sign) for label, sign, _ in counts)
-    targets = f"{len(counts)} classes: {_list(counts)}" if spec.labels else _describe_signs(counts, spec)
-    dropped = int(np.count_nonzero(~mask))
-    rest = [f"{count(dropped, 'row')} with other labels left out"] if dropped else []
-    steps = (about.steps[0], targets, *about.steps[1:], *rest)
-    return X[mask] if dropped else X, y, replace(about, classes=classes, steps=steps), mask
+    words = f"{len(counts)} classes: {_list(counts)}" if spec.labels else _describe_signs(counts, spec)
+    return y, mask, classes, words
 
 
 def _list(counts: list[tuple[Any, int, int]]) -> str:
