@@ -24,6 +24,7 @@ from olbench.data.dataset import (
     Dataset,
     as_stored,
     assemble,
+    count_entries,
     csr,
     dense_is_smaller,
     fingerprint,
@@ -152,7 +153,7 @@ class Draft:
         n = entries = 0
         for block in blocks():
             n, d = n + block.shape[0], block.shape[1]
-            entries += np.count_nonzero(block) if isinstance(block, np.ndarray) else block.count_nonzero()
+            entries += count_entries(block)
         is_dense = dense_is_smaller(n, d, entries)
         rows: Any = self.start("X", np.float64, d) if is_dense else GrowingRows(self)
         for block in blocks():

@@ -166,8 +166,11 @@ def assemble(arrays: Mapping[str, Any], d: int) -> Any:
 def choose_storage(X: Any) -> Any:
     """Return examples as a C array, which may be X itself, or a CSR matrix, whichever is smaller."""
     n, d = X.shape
-    entries = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
-    return as_stored(X, dense_is_smaller(n, d, int(entries)))
+    return as_stored(X, dense_is_smaller(n, d, count_entries(X)))
+
+
+def count_entries(X: Any) -> int:
+    return int(X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X))
 
 
 def as_stored(X: Any, is_dense: bool) -> Any:

@@ -414,4 +414,4 @@ def _find_deviations(values: Any) -> tuple[float, float]:
 def _find_deviation(values: Floats) -> Floats:
     """Return the standard deviations of columns that are not empty; infinity where sums overflow."""
     frame = pd.DataFrame(values).dropna(axis=1, how="all")
-    return frame.std(ddof=0).fillna(np.inf).to_numpy(np.float64)  # type: ignore[no-any-return]
+    return frame.std(ddof=0).fillna(np.inf).to_numpy(np.float64)

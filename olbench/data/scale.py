@@ -63,11 +63,11 @@ def _refuse_values(feature: int, scale: str) -> NoReturn:
 
 
 def _find_range(X: Any) -> tuple[Floats, Floats]:
-    low, high = np.inf, -np.inf
+    low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
     for block in row_blocks(X):
-        low = np.minimum(low, as_dense(block.min(axis=0)).ravel())
-        high = np.maximum(high, as_dense(block.max(axis=0)).ravel())
-    return np.asarray(low), np.asarray(high)
+        np.minimum(low, as_dense(block.min(axis=0)).ravel(), out=low)
+        np.maximum(high, as_dense(block.max(axis=0)).ravel(), out=high)
+    return low, high
 
 
 def _fit_standard(X: Any) -> tuple[Floats, Floats]:
