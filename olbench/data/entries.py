@@ -55,12 +55,13 @@ def entry_key(entry: CatalogEntry, format: Format, hashes: list[str]) -> str:
 def read_examples(entry: CatalogEntry, paths: Sequence[Path], where: str = "") -> Dataset:
     """Read the files without the cache; errors name `where`, by default the entry."""
     where = where or entry.name
-    if entry.is_own and entry.format != "libsvm":
+    format = find_format(entry.format)
+    if entry.is_own and entry.format != "libsvm" and not format.comes_in_blocks:
         from olbench.data.prepare import prepare_content
 
         labels = "all" if entry.multiclass else ""
         spec = DatasetSpec(entry.name, "", entry.positive, entry.negative, labels, entry.reading)
-        return prepare_content(find_format(entry.format).read(*paths, entry), spec, where)
+        return prepare_content(format.read(*paths, entry), spec, where)
     X, labels, boundary, about = _read_parts(entry, paths)
     y, mask = as_targets(labels, entry.positive, entry.negative, where, entry.multiclass)
     X, boundary = X if mask.all() else X[mask], int(np.count_nonzero(mask[:boundary]))

@@ -132,6 +132,7 @@ def _load(name_or_path: str | Path, spec: DatasetSpec, download: bool, mirror: s
         place = keep_pipe(place, spec.reading)
     own = describe_file(place, spec)
     refuse_reading(spec.reading, own.format, str(place))
+    _refuse_labels(spec, own)
     return load_entry(own, [place], where=str(place))
 
 
@@ -139,18 +140,24 @@ def _load_listed(entry: CatalogEntry, spec: DatasetSpec, download: bool, mirror:
     if spec.reading != DEFAULT:
         key = next(iter(spec.reading.plain()))
         raise UserError(f"'{key}' is only allowed for your own files; the catalogue defines {entry.name}")
-    has_labels = spec.positive is not None or spec.negative is not None
-    if (has_labels or spec.labels == "all") and find_format(entry.format).comes_in_blocks:
-        given = "positive and negative" if has_labels else "labels='all'"
-        raise UserError(f"{entry.name} has two classes by construction; leave out {given}")
+    chooses_labels = _refuse_labels(spec, entry)
     paths = local_files(entry, mirror)
     if paths is None and not download:
         raise UserError(f"{entry.name} is not downloaded; get it with `{fetch_command([entry.name])}`")
     if paths is None:
         paths = fetch(entry, mirror)
-    if has_labels or spec.labels == "all":
+    if chooses_labels:
         entry = _replace_labels(entry, spec)
     return load_entry(entry, paths)
+
+
+def _refuse_labels(spec: DatasetSpec, entry: CatalogEntry) -> bool:
+    """Return whether labels are chosen; blocks of rows have none to choose from."""
+    has_labels = spec.positive is not None or spec.negative is not None
+    if (has_labels or spec.labels == "all") and find_format(entry.format).comes_in_blocks:
+        given = "positive and negative" if has_labels else "labels='all'"
+        raise UserError(f"{entry.name} has two classes by construction; leave out {given}")
+    return has_labels or spec.labels == "all"
 
 
 def _replace_labels(entry: CatalogEntry, spec: DatasetSpec) -> CatalogEntry:

@@ -76,6 +76,20 @@ def test_a_reader_returns_a_frame_or_a_pair(words, returned):
     assert data.y[:2].tolist() == [1.0, -1.0]
 
 
+@pytest.mark.parametrize("version", ["", ", version=1"])
+def test_blocks_of_rows_are_scaled_as_asked(words, version):
+    path = words("")
+    blocks = "for begin in (0, 2):\n        yield csr_matrix([[3.0, 4.0], [0.0, 2.0]]), [1.0, -1.0]\n"
+    text = READER.replace('".words"]', f'".words"]{version}').replace("return ", blocks)
+    path.write_text(text)
+    load_plugin(path)
+    data = load_dataset("film.words", scale="unit", bias=True)
+    assert sp.csr_matrix(data.X).toarray().tolist() == [[0.6, 0.8, 1], [0, 1, 1]] * 2
+    assert data.about.steps == ("every row scaled to length 1", "a feature that is always 1 added")
+    refused = refusal(load_dataset, "film.words", labels="all")
+    assert refused == "film has two classes by construction; leave out labels='all'"
+
+
 def test_another_plugin_and_a_built_in_suffix_are_refused(words, tmp_path):
     load_plugin(words(FRAME))
     other = (READER + FRAME).replace('"words"', '"mine"').replace(".words", ".csv")
