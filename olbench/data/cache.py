@@ -115,9 +115,12 @@ class GrowingRows:
         self.indices, self.data = draft.start("indices", np.int32), draft.start("data", np.float64)
 
     def append(self, X: Any) -> None:
-        self.ends.append(X.indptr[1:].astype(np.int64) + self.data.length)
-        self.indices.append(X.indices)
-        self.data.append(X.data)
+        self.extend(X.indptr[1:], X.indices, X.data)
+
+    def extend(self, ends: Any, indices: Any, data: Any) -> None:
+        self.ends.append(ends.astype(np.int64) + self.data.length)
+        self.indices.append(indices)
+        self.data.append(data)
 
     def finish(self, d: int) -> Any:
         indptr = self.draft.add("indptr", narrow(np.concatenate(self.ends)))

@@ -12,16 +12,14 @@ from typing import IO, Any
 import numpy as np
 
 from olbench.data import libsvm_kernel as kernel
-from olbench.data.cache import CHUNK, Draft
+from olbench.data.cache import Draft, GrowingRows
 from olbench.data.compressed import open_content, show_path
-from olbench.data.dataset import csr, dense_is_smaller, narrow
+from olbench.data.dataset import csr, dense_is_smaller, narrow, row_blocks
 from olbench.data.labels import LARGEST_WHOLE, is_number
 from olbench.errors import UserError, show_name
 from olbench.learners.examples import Floats
 
 BLOCK = 2 << 20
-#: How many values of a conversion are in memory at once.
-AT_ONCE = CHUNK // 8
 
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _TOKEN_END = re.compile(rb"[\s#]")
@@ -210,44 +208,21 @@ def convert_libsvm(
     and at least this number of features.
     """
     reader, distinct, last_file = BlockReader(first), np.empty(0), 0
-    kinds = {"labels": np.float64, "offsets": np.int64, "indices": np.int32, "data": np.float64}
-    files = {name: draft.start(name, kind) for name, kind in kinds.items()}
-    files["offsets"].append([0])
+    kept, kept_labels = GrowingRows(draft), draft.start("labels", np.float64)
     for path in paths:
-        last_file = files["labels"].length
+        last_file = kept_labels.length
         for labels, lengths, indices, data in reader.blocks(path):
             distinct = np.union1d(distinct, labels)
-            rows = np.ones(labels.size, bool) if wanted is None else np.isin(labels, wanted)
-            entries = np.repeat(rows, lengths) & (data != 0.0)
+            chosen = np.ones(labels.size, bool) if wanted is None else np.isin(labels, wanted)
+            entries = np.repeat(chosen, lengths) & (data != 0.0)
             ends = np.concatenate([[0], np.cumsum(entries)])[np.cumsum(lengths)]
-            files["offsets"].append(ends[rows] + files["data"].length)
-            files["labels"].append(labels[rows])
-            files["indices"].append(indices[entries] - np.int32(first))
-            files["data"].append(data[entries])
-    labels, offsets, indices, data = map(draft.finish, kinds)
+            kept.extend(ends[chosen], indices[entries] - np.int32(first), data[entries])
+            kept_labels.append(labels[chosen])
+    # A file need not mention the last features of its data set.
+    X = rows = kept.finish(max(reader.features, features))
     if reader.first < first:  # almost all files count from 1, and this one from 0
         draft.increment("indices")
-    # A file need not mention the last features of its data set.
-    d = max(reader.features, features)
-    if dense_is_smaller(labels.size, d, data.size):
-        X = _spread(draft, offsets, indices, data, d)
-    else:
-        kind = np.int32 if data.size < np.iinfo(np.int32).max else np.int64
-        X = csr(data, indices, draft.add("indptr", offsets, kind), d)
-    draft.drop("offsets")
-    return X, labels, distinct, last_file, reader.first
-
-
-def _spread(draft: Draft, offsets: Any, indices: Any, data: Any, d: int) -> Any:
-    X = draft.start("X", np.float64, d)
-    for part in _slices(offsets.size - 1, max(1, AT_ONCE // d)):
-        begin, end = int(offsets[part.start]), int(offsets[part.stop])
-        indptr = (offsets[part.start : part.stop + 1] - begin).astype(np.int32)
-        X.append(csr(data[begin:end], indices[begin:end], indptr, d).toarray())
-    for name in ("indices", "data"):
-        draft.drop(name)
-    return draft.finish("X")
-
-
-def _slices(size: int, step: int) -> Iterator[slice]:
-    return (slice(begin, min(begin + step, size)) for begin in range(0, size, step))
+    n, d = rows.shape
+    if n and dense_is_smaller(n, d, rows.nnz):
+        X = draft.change_rows(lambda: row_blocks(rows, n * d))
+    return X, draft.finish("labels"), distinct, last_file, reader.first

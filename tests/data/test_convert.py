@@ -49,7 +49,6 @@ CASES = {
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr("olbench.data.libsvm.BLOCK", 64)
-    monkeypatch.setattr("olbench.data.libsvm.AT_ONCE", 37)
     monkeypatch.setattr("olbench.data.dataset.BLOCK_VALUES", 90)
     monkeypatch.setattr("olbench.data.dataset.MOST_TAKEN", 700)
 
