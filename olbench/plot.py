@@ -128,7 +128,7 @@ def pairwise(results: "Results", *, ax: "Axes | None" = None) -> Any:
 
     >>> from olbench import load_results
     >>> pairwise(load_results("scw").against("arow"))
-    <Picture size 700x150 with 1 Axes>
+    <Picture size 700x160 with 1 Axes>
     """
     from olbench.report.figures import run as figures
     from olbench.report.model import FEWEST_FOR_PAIRS, Report

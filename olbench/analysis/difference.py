@@ -213,10 +213,11 @@ class TrialContest(Contest):
     def exceeds(self, constant: float) -> bool:
         place = self.labels.index(self.best)
         known = None if self.influence is None else self.influence[place] * [[1.0], [0.0]]
+        parts = None if self.fifths is None else self.fifths[place] * [[[1.0]], [[0.0]]]
         values = np.stack([self.values[place], np.full(self.values.shape[1], constant)])
         means = np.array([self.means[place], constant])
         [found] = replace(
-            self, labels=(self.best, ""), means=means, values=values, influence=known
+            self, labels=(self.best, ""), means=means, values=values, influence=known, fifths=parts
         ).differences("")
         # The best is one of several that could have exceeded it.
         return super().exceeds(constant) and not found.p * len(self.labels) > LEVEL

@@ -118,6 +118,11 @@ def _order(ranks: Mapping[str, float]) -> list[str]:
     return sorted(ranks, key=lambda label: (ranks[label], label))
 
 
+def leave_one_out(means: Mapping[str, Mapping[str, float]], better: str = "lower") -> dict[str, str]:
+    """Return the algorithms that would lead if a data set were left out, where that changes who leads."""
+    return _leave_one_out(_find_losses(means, better))
+
+
 def _leave_one_out(losses: Losses) -> dict[str, str]:
     table, datasets, labels = losses
     ranks = _rank(table)

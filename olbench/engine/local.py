@@ -201,7 +201,8 @@ def start_processes(trials: Sequence[Trial], jobs: int, plugins: Sequence[str]) 
     shares = [alone := _measure_share()]
     one_per_job = islice(cycle(trials), jobs)
     calls = (delayed(_start_in_process)(Trial(**each.message()), tuple(plugins)) for each in one_per_job)
-    with suppress(Exception), parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+    # A contestant that fails or leaves is recorded by the run.
+    with suppress(Exception, SystemExit), parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
         shares = Parallel(batch_size=1)(calls)
     get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
     return jobs * min(1.0, fmean(shares) / alone)

@@ -279,6 +279,11 @@ class Report:
         return verdicts.taus(self.attempt) if self.attempt else {}
 
     @cached_property
+    def without(self) -> dict[str, str]:
+        """The algorithms that would lead if a data set were left out; it needs no slow import."""
+        return stats.leave_one_out(self.means, self.headline.better)
+
+    @cached_property
     def across(self) -> stats.Across | str:
         return stats.across(self.means, self.headline.better)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from olbench.analysis.difference import Difference
-from olbench.analysis.stats import Across, Against
+from olbench.analysis.stats import Against
 from olbench.errors import count, list_some, show_number
 from olbench.records.quantities import Quantity
 from olbench.report import table as t
@@ -223,12 +223,12 @@ def _describe_several(report: Report, against: Against, name: Callable[[str], st
     corrected = f"{math.comb(others + 1, 2)} pairs" if against.selected else f"{count(others, 'comparison')}"
     which = " and ".join(shown) or "none is significantly worse"
     tested = f"Of the {others} others, {which} (Wilcoxon, 5%, Holm over {corrected})"
-    return f"{lead}. {tested}.{_describe_stability(report.across, control, name) if against.selected else ''}"
+    stability = _describe_stability(report.without, control, name) if against.selected else ""
+    return f"{lead}. {tested}.{stability}"
 
 
-def _describe_stability(found: Across | str, control: str, name: Callable[[str], str]) -> str:
+def _describe_stability(without: Mapping[str, str], control: str, name: Callable[[str], str]) -> str:
     """Return whether another algorithm would lead if one data set were left out."""
-    without = {} if isinstance(found, str) else found.without
     if not without:
         return f" Whichever data set is left out, {name(control)} stays first."
     changed: dict[str, list[str]] = {}
