@@ -29,7 +29,7 @@ from olbench.records import seeds
 
 Floats = NDArray[np.float64]
 PAGE = Path(__file__).parents[1] / "docs" / "tables" / "coverage.md"
-PERMUTATIONS, MOST_SUBSETS = 20, 120
+PERMUTATIONS, MOST_SUBSETS = 20, 100
 #: A pair that has the same results in more than this share of the subsets is left out.
 ALIKE = 0.5
 TWO = ("mistake_rate", "balanced_accuracy", "auc", "f1", "log_loss")
