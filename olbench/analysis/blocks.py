@@ -7,7 +7,8 @@ Singh 1992). The difference is studentised, because a percentile interval of twe
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,31 @@ def find_array(quantity: Quantity) -> str:
     return COUNTS if set(quantity.fields) <= set(COLUMNS) else ""
 
 
+class Studentised(NamedTuple):
+    """A difference, its deviation, its errors in resamples in units of theirs, and blocks by sign."""
+
+    value: float
+    deviation: float
+    sizes: Floats
+    signs: tuple[int, int, int]
+    is_tested: bool
+
+    def difference(self, level: float) -> Difference:
+        """Return the difference with an interval that fails with this probability."""
+        value, deviation = self.value, self.deviation
+        if deviation == 0.0:  # the two agree in every block, or differ by a constant
+            low, high, p = value, value, float(value == 0.0)
+        elif not self.is_tested:
+            low, high, p = math.nan, math.nan, math.nan
+        else:
+            # The interval is symmetric, like the test: it excludes 0 where p is below the level.
+            reach = float(np.quantile(self.sizes, 1 - level)) * deviation
+            low, high = value - reach, value + reach
+            exceeding = np.count_nonzero(self.sizes >= abs(value / deviation))
+            p = float((1 + exceeding) / (1 + self.sizes.size))
+        return Difference("", "", value, low, high, p, math.nan, deviation, math.nan, *self.signs, "blocks")
+
+
 @dataclass(frozen=True)
 class StreamContest(Contest):
     """A contest on one stream, over blocks of its rounds."""
@@ -42,20 +68,27 @@ class StreamContest(Contest):
     over = "blocks"
 
     def compare(self, place: int, levels: Sequence[float] = ()) -> list[Difference]:
-        resamples = min(max(RESAMPLES, 100 * self.pairs), MOST_RESAMPLES)
         others = [i for i in range(len(self.labels)) if i != place]
-        other, found = self.arrays[place], []
+        found = []
         for i, level in zip(others, levels or [LEVEL] * len(others), strict=True):
-            label, own = self.labels[i], self.arrays[i]
-            if find_array(self.quantity) == PAIRS:
-                each = compare_pairs(own, other, resamples=resamples, level=level)
-            else:
-                measure = _compute(self.quantity)
-                each = compare_counts(own, other, measure, resamples=resamples, level=level)
+            if (i, place) not in self._drawn:
+                self._drawn[i, place] = self._draw(i, place)
+            label, each = self.labels[i], self._drawn[i, place].difference(level)
             if self.quantity.better == "lower":
                 each = replace(each, wins=each.losses, losses=each.wins)
             found.append(replace(each, label=label, against=self.labels[place]))
         return found
+
+    @cached_property
+    def _drawn(self) -> dict[tuple[int, int], Studentised]:
+        return {}
+
+    def _draw(self, i: int, place: int) -> Studentised:
+        resamples = min(max(RESAMPLES, 40 * self.pairs), MOST_RESAMPLES)
+        pair = self.arrays[i], self.arrays[place]
+        if find_array(self.quantity) == PAIRS:
+            return compare_pairs(*pair, resamples=resamples)
+        return compare_counts(*pair, _compute(self.quantity), resamples=resamples)
 
     def correct(self, place: int, found: Sequence[Difference]) -> list[float]:
         # The other pairs are not tested; 1 for each is the most cautious guess.
@@ -81,8 +114,7 @@ def compare_counts(
     measure: Callable[..., Floats],
     seed: int = 0,
     resamples: int = RESAMPLES,
-    level: float = LEVEL,
-) -> Difference:
+) -> Studentised:
     """Compare a measure of two learners on the same stream.
 
     A row of an array has the counts COLUMNS of some consecutive rounds; all rows cover the stream. `measure`
@@ -92,7 +124,7 @@ def compare_counts(
     >>> lost = rng.random((2, 2000)) < [[0.2], [0.25]]
     >>> ones, zeros = np.ones(2000, int), np.zeros(2000, int)
     >>> runs = [np.column_stack([ones, each, zeros, each]) for each in lost]
-    >>> found = compare_counts(*runs, lambda n, mistakes, *others: mistakes / n)
+    >>> found = compare_counts(*runs, lambda n, mistakes, *others: mistakes / n).difference(0.05)
     >>> -0.1 < found.low < found.mean < found.high < 0
     True
     """
@@ -122,16 +154,12 @@ def compare_counts(
     centre = float(differ((every[0].sum(axis=0), every[1].sum(axis=0))))
     drawn, deviations = estimate(starts)
     parts = differ(blocks_at(fixed))
-    return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations, parts, level)
+    return _studentise(value, float(estimate(fixed)[1]), drawn - centre, deviations, parts)
 
 
 def compare_pairs(
-    one: NDArray[np.int64],
-    other: NDArray[np.int64],
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    level: float = LEVEL,
-) -> Difference:
+    one: NDArray[np.int64], other: NDArray[np.int64], seed: int = 0, resamples: int = RESAMPLES
+) -> Studentised:
     random, ones = np.random.default_rng(seed), np.ones((1, BLOCKS))
     # The correctly ordered pairs and all pairs, by their blocks.
     first, second = (
@@ -148,7 +176,7 @@ def compare_pairs(
     (value,), (deviation,) = estimate(ones)
     drawn, deviations = estimate(times)
     parts = _own_area(first) - _own_area(second)
-    return _studentise(float(value), float(deviation), drawn - float(value), deviations, parts, level)
+    return _studentise(float(value), float(deviation), drawn - float(value), deviations, parts)
 
 
 def _areas(pairs: Floats, times: Floats) -> tuple[Floats, Floats]:
@@ -178,21 +206,11 @@ def _jackknife(left: Floats, times: Floats | None = None) -> Floats:
 
 
 def _studentise(
-    value: float, deviation: float, errors: Floats, deviations: Floats, parts: Floats, level: float
-) -> Difference:
+    value: float, deviation: float, errors: Floats, deviations: Floats, parts: Floats
+) -> Studentised:
     above, equal, below = (int(np.count_nonzero(each)) for each in (parts > 0, parts == 0, parts < 0))
-    if deviation == 0.0:  # the two agree in every block, or differ by a constant
-        low, high, p = value, value, float(value == 0.0)
-    else:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            t = errors / deviations
-        t = t[np.isfinite(t)]
-        low, high, p = math.nan, math.nan, math.nan
-        if math.isfinite(value) and t.size >= errors.size // 2:
-            # The interval is symmetric, like the test: it excludes 0 where p is below the level.
-            sizes = np.abs(t)
-            reach = float(np.quantile(sizes, 1 - level)) * deviation
-            low, high = value - reach, value + reach
-            p = float((1 + np.count_nonzero(sizes >= abs(value / deviation))) / (1 + t.size))
-    numbers = value, low, high, p, math.nan, deviation, math.nan
-    return Difference("", "", *numbers, above, equal, below, "blocks")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = errors / deviations
+    t = t[np.isfinite(t)]
+    is_tested = math.isfinite(value) and t.size >= errors.size // 2
+    return Studentised(value, deviation, np.abs(t), (above, equal, below), is_tested)
